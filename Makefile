@@ -1,0 +1,90 @@
+# mcp.h is one file: to use it, copy it. This Makefile builds the examples and runs the tests; GNU make and BSD make.
+#
+#   make            the examples, among them the command build/mcp
+#   make demo       a client talks to a server, in some seconds
+#   make test       all that needs only a C compiler; under a minute
+#   make check      all that can run here; prints a line for each thing that is missing
+#   make install    header, command and pkg-config file under $(DESTDIR)$(PREFIX)
+#
+# CC CXX CPPFLAGS CFLAGS LDFLAGS LDLIBS PREFIX DESTDIR are honoured.
+
+CC      ?= cc
+CXX     ?= c++
+CFLAGS  ?=
+PREFIX  ?= /usr/local
+VERSION  = 0.1.0
+
+B        = build
+COMPILE  = $(CC) -std=c99 -O1 $(CPPFLAGS) -I. $(CFLAGS)
+LINK     = $(LDFLAGS) -lpthread $(LDLIBS)
+ENV      = CC='$(CC)' CXX='$(CXX)' CPPFLAGS='$(CPPFLAGS)' CFLAGS='$(CFLAGS)' LDFLAGS='$(LDFLAGS)' LDLIBS='$(LDLIBS)'
+RUN      = $(ENV) sh tests/run.sh
+
+EXAMPLES = $(B)/hello_server $(B)/hello_client $(B)/loop_client $(B)/worker_server $(B)/unix_server \
+           $(B)/fixed_server $(B)/mcp
+FIXTURES = $(B)/faults_json $(B)/faults_server $(B)/faults_client
+
+all: examples
+examples: $(EXAMPLES)
+fixtures: $(FIXTURES)
+
+$(EXAMPLES): mcp.h
+	@mkdir -p $(B)
+	$(COMPILE) -o $@ examples/$(@F).c $(LINK)
+$(B)/hello_server: examples/hello_server.c
+$(B)/hello_client: examples/hello_client.c
+$(B)/loop_client: examples/loop_client.c
+$(B)/worker_server: examples/worker_server.c
+$(B)/unix_server: examples/unix_server.c
+$(B)/fixed_server: examples/fixed_server.c
+$(B)/mcp: examples/mcp.c
+
+$(FIXTURES): mcp.h
+	@mkdir -p $(B)
+	$(COMPILE) -o $@ tests/fixtures/$(@F).c $(LINK)
+$(B)/faults_json: tests/fixtures/faults_json.c
+$(B)/faults_server: tests/fixtures/faults_server.c
+$(B)/faults_client: tests/fixtures/faults_client.c
+
+demo: examples
+	@sh examples/demo.sh $(B)
+
+# Each of these ends with the line `N passed, N failed`. What is missing on this machine is told in a line that begins with "skip".
+test:
+	@PROGRAMS='examples/*.c tests/fixtures/faults_server.c' $(RUN) tests/test_*.c tests/examples.sh tests/readme.sh tests/compile/quick.sh tests/budget.sh
+
+check:
+	@LIMIT=900 PROGRAMS='examples/*.c tests/fixtures/faults_*.c' $(RUN) tests/test_*.c tests/examples.sh tests/readme.sh tests/budget.sh tests/compile/matrix.sh tests/asan.sh tests/valgrind.sh \
+	    tests/json_suite.sh tests/faults.sh tests/peers/check.sh
+
+check-compile:
+	@$(RUN) -v tests/compile/matrix.sh
+check-asan:
+	@$(RUN) -v tests/asan.sh
+check-valgrind:
+	@$(RUN) -v tests/valgrind.sh
+check-analyze:
+	@$(RUN) -v tests/analyze.sh
+check-json-suite: fixtures
+	@$(RUN) -v tests/json_suite.sh
+check-faults: fixtures
+	@$(RUN) -v tests/faults.sh
+check-peers: examples fixtures
+	@$(RUN) -v tests/peers/check.sh
+
+install: $(B)/mcp
+	mkdir -p $(DESTDIR)$(PREFIX)/include $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib/pkgconfig
+	cp mcp.h $(DESTDIR)$(PREFIX)/include/mcp.h
+	cp $(B)/mcp $(DESTDIR)$(PREFIX)/bin/mcp
+	printf 'prefix=%s\nincludedir=$${prefix}/include\n\nName: mcp\nDescription: %s\nVersion: %s\nCflags: -I$${includedir}\n' \
+	    '$(PREFIX)' 'Model Context Protocol server and client in one C header' '$(VERSION)' \
+	    >$(DESTDIR)$(PREFIX)/lib/pkgconfig/mcp.pc
+
+uninstall:
+	rm -f $(DESTDIR)$(PREFIX)/include/mcp.h $(DESTDIR)$(PREFIX)/bin/mcp $(DESTDIR)$(PREFIX)/lib/pkgconfig/mcp.pc
+
+clean:
+	rm -rf $(B)
+
+.PHONY: all examples fixtures demo test check check-compile check-asan check-valgrind check-analyze check-json-suite \
+        check-faults check-peers install uninstall clean

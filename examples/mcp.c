@@ -1,0 +1,352 @@
+/* mcp: ask any MCP server from the command line. It teaches a whole client: era, timeouts, progress, Ctrl-C, every kind of
+   content and of failure.
+   cc -o mcp mcp.c && ./mcp tools ./hello_server                    (see `mcp --help`) */
+#define MCP_IMPLEMENTATION
+#include "mcp.h"
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+static const char help[] =
+    "usage: mcp tools [OPTION...] [--] SERVER [ARGUMENT...]            list the tools\n"
+    "       mcp call [OPTION...] TOOL [JSON] -- SERVER [ARGUMENT...]   call one; JSON: its arguments, - reads them from stdin\n"
+    "       mcp info [OPTION...] [--] SERVER [ARGUMENT...]             what the server says about itself\n"
+    "       mcp ping [OPTION...] [--] SERVER [ARGUMENT...]             how long it takes to answer\n"
+    "\n"
+    "SERVER is the command that starts an MCP server on its stdin and stdout.\n"
+    "\n"
+    "  -t, --timeout SECONDS     give up after this time (default: 60 to start, 30 without an answer or progress)\n"
+    "      --era auto|legacy|modern   which protocol to speak: with the initialize handshake, or of 2026-07-28\n"
+    "      --json                print the result as one line of JSON\n"
+    "  -q, --quiet               hide what the server writes to stderr, unless it fails\n"
+    "  -h, --help    -V, --version\n"
+    "\n"
+    "exit status: 0 ok, 1 the tool reported an error, 2 wrong usage, 3 the server could not be started or spoken to,\n"
+    "             4 it answered with an error, 5 it took too long, 6 the connection broke, 130 interrupted\n";
+
+enum { EXIT_TOOL = 1, EXIT_USAGE, EXIT_START, EXIT_PEER, EXIT_TIMEOUT, EXIT_BROKEN, EXIT_INTERRUPTED = 130 };
+
+static mcp_client *client;
+static mcp_poster *poster;
+static bool json, bar_shown, interrupted;
+static mcp_id current;
+static mcp_arena arena;                 /* what is kept of an answer */
+
+static int usage(const char *why, const char *what)
+{
+    fprintf(stderr, "mcp: %s%s\nTry `mcp --help`.\n", why, what);
+    return EXIT_USAGE;
+}
+
+/* -- printing ------------------------------------------------------------------------------------------------- */
+
+/* Text of a server, its second and later lines behind `indent` spaces. A terminal obeys control characters, and a server is a
+   stranger: there they become "?". */
+static void put(FILE *f, const char *s, int indent)
+{
+    bool careful = isatty(fileno(f));
+    for (; *s; s++) {
+        unsigned char c = (unsigned char)*s, next = (unsigned char)s[1];
+        if (c == '\n') { if (next) fprintf(f, "\n%*s", indent, ""); }
+        else if (careful && ((c < 0x20 && c != '\t') || c == 0x7F)) putc('?', f);
+        else if (careful && c == 0xC2 && next >= 0x80 && next < 0xA0) { putc('?', f); s++; }     /* U+0080 to U+009F */
+        else putc(c, f);
+    }
+}
+
+static void print(FILE *f, const char *s, int indent)
+{
+    fprintf(f, "%*s", indent, "");
+    put(f, s, indent);
+    putc('\n', f);
+}
+
+static void print_json(const mcp_json *v)
+{
+    mcp_writer w;
+    mcp_writer_init(&w, NULL, 0);
+    mcp_put_json(&w, NULL, v);
+    puts(mcp_writer_text(&w, NULL) ? mcp_writer_text(&w, NULL) : "null");
+    mcp_writer_free(&w);
+}
+
+static const char *str(const mcp_json *v, const char *key) { return mcp_json_str(mcp_json_get(v, key), ""); }
+
+/* A content block: its text, or a line that says what it is. */
+static void print_block(FILE *f, const mcp_json *block)
+{
+    const char *type = str(block, "type");
+    bool embedded = strcmp(type, "resource") == 0;
+    const mcp_json *body = embedded ? mcp_json_get(block, "resource") : block;
+    const mcp_json *text = mcp_json_get(body, "text");
+    size_t len = mcp_json_size(text);
+    bool sized = text || mcp_json_base64(&arena, mcp_json_get(body, embedded ? "blob" : "data"), &len);
+    if (text && !embedded) { print(f, mcp_json_str(text, ""), 0); return; }
+    putc('[', f);
+    put(f, *type ? type : "?", 0);
+    if (*str(body, "uri")) { putc(' ', f); put(f, str(body, "uri"), 0); }
+    if (*str(body, "mimeType")) { putc(' ', f); put(f, str(body, "mimeType"), 0); }
+    if (sized) fprintf(f, ", %lu bytes", (unsigned long)len);
+    fputs("]\n", f);
+}
+
+/* "string", "integer or null", "array of string", "one of "a" "b"" */
+static void print_type(const mcp_json *schema)
+{
+    const mcp_json *type = mcp_json_get(schema, "type"), *choice = mcp_json_get(schema, "enum");
+    const mcp_json *item = mcp_json_at(schema, "/items/type");
+    if (choice) fputs("one of", stdout);
+    mcp_json_each(v, choice) {
+        size_t len = 0;
+        const char *text = mcp_json_text(v, &len);
+        if (mcp_json_type(v) == MCP_JSON_NUMBER) printf(" %.*s", (int)len, text);
+        else { fputs(" \"", stdout); put(stdout, mcp_json_str(v, "?"), 0); putchar('"'); }
+    }
+    if (choice) return;
+    mcp_json_each(v, type) {
+        if (v != mcp_json_first(type)) fputs(" or ", stdout);
+        put(stdout, mcp_json_str(v, "?"), 0);
+    }
+    if (!mcp_json_first(type)) put(stdout, mcp_json_str(type, "any"), 0);
+    if (item) { fputs(" of ", stdout); put(stdout, mcp_json_str(item, "any"), 0); }
+}
+
+static void print_tool(const mcp_json *tool)
+{
+    const mcp_json *schema = mcp_json_get(tool, "inputSchema");
+    print(stdout, str(tool, "name"), 0);
+    if (*str(tool, "description")) print(stdout, str(tool, "description"), 4);
+    mcp_json_each(p, mcp_json_get(schema, "properties")) {
+        bool required = false;
+        mcp_json_each(r, mcp_json_get(schema, "required")) required |= strcmp(mcp_json_str(r, ""), mcp_json_key(p)) == 0;
+        fputs("      ", stdout);
+        put(stdout, mcp_json_key(p), 0);
+        fputs(": ", stdout);
+        print_type(p);
+        puts(required ? ", required" : "");
+        if (*str(p, "description")) print(stdout, str(p, "description"), 10);
+    }
+}
+
+static void progress(double done, double total, const char *message, void *user)
+{
+    enum { WIDTH = 30 };
+    int full = total > 0 && done >= 0 ? done < total ? (int)(done / total * WIDTH) : WIDTH : 0;
+    (void)user;
+    if (!isatty(STDERR_FILENO)) return;
+    fprintf(stderr, "\r\033[K[%.*s%*s] ", full, "##############################", WIDTH - full, "");
+    if (total > 0) fprintf(stderr, "%.0f%% ", done / total * 100); else fprintf(stderr, "%g ", done);
+    if (message) put(stderr, message, 0);
+    bar_shown = true;
+}
+
+/* -- asking --------------------------------------------------------------------------------------------------- */
+
+static void interrupt(void *owner, void *arg)   /* in the loop; a second Ctrl-C kills us as usual */
+{
+    (void)arg;
+    interrupted = true;
+    signal(SIGINT, SIG_DFL);
+    mcp_client_cancel(owner, current, "interrupted by the user");
+}
+static void on_signal(int sig) { (void)sig; mcp_post(poster, interrupt, NULL); }
+
+/* Says why it failed, and gives the exit status for it. */
+static int failure(int status)
+{
+    if (interrupted) return EXIT_INTERRUPTED;
+    fputs("mcp: ", stderr);
+    print(stderr, *mcp_client_error(client) ? mcp_client_error(client) : mcp_strerror(status), 0);
+    if (status == MCP_ERR_PEER) return EXIT_PEER;
+    if (status == MCP_ERR_TIMEOUT) return EXIT_TIMEOUT;
+    return mcp_client_protocol(client) ? EXIT_BROKEN : EXIT_START;
+}
+
+typedef struct answer { bool over; int status; const mcp_json *result; mcp_writer *items; } answer;
+
+static void settled(const mcp_reply *r, void *user)
+{
+    answer *a = user;
+    a->over = true;
+    a->result = mcp_json_copy(&arena, r->result);       /* it lives until we return: keep a copy */
+    a->status = r->status == MCP_OK && !a->result ? MCP_ERR_MEMORY : r->status;
+}
+
+static bool each_tool(const mcp_json *tool, void *user)
+{
+    if (json) mcp_put_json(((answer *)user)->items, NULL, tool);
+    else print_tool(tool);
+    return true;
+}
+
+/* One request, waited for: mcp_client_call, but Ctrl-C knows its id. */
+static int ask(mcp_call call, answer *a)
+{
+    int rc = MCP_OK;
+    call.fn = settled;
+    call.user = a;
+    current = mcp_client_send(client, &call);
+    while (current && !a->over && rc == MCP_OK) rc = mcp_client_wait(client, -1);
+    current = 0;
+    if (bar_shown) fputs("\r\033[K", stderr);
+    return a->over ? a->status : rc != MCP_OK ? rc : MCP_ERR_FAILED;
+}
+
+static int ready(void)
+{
+    int rc = MCP_OK;
+    while (rc == MCP_OK && !mcp_client_protocol(client) && !interrupted) rc = mcp_client_wait(client, -1);
+    return interrupted ? MCP_ERR_CANCELLED : rc;
+}
+
+/* -- the commands --------------------------------------------------------------------------------------------- */
+
+static int tools(void)
+{
+    mcp_writer w;
+    answer a = {0};
+    int rc;
+    a.items = &w;
+    mcp_writer_init(&w, NULL, 0);
+    mcp_put_object(&w, NULL);
+    mcp_put_array(&w, "tools");
+    if ((rc = ask((mcp_call){ .method = "tools/list", .each = each_tool }, &a)) == MCP_OK && json) {
+        mcp_put_end(&w);
+        mcp_put_end(&w);
+        puts(mcp_writer_text(&w, NULL) ? mcp_writer_text(&w, NULL) : "");
+    }
+    mcp_writer_free(&w);
+    return rc == MCP_OK ? 0 : failure(rc);
+}
+
+static int call(const char *tool, const char *args)
+{
+    answer a = {0};
+    int rc = ask((mcp_call){ .tool = tool, .args = args, .on_progress = progress }, &a);
+    if (rc != MCP_OK) return failure(rc);
+    bool failed = mcp_json_bool(mcp_json_get(a.result, "isError"), false);
+    if (json) print_json(a.result);
+    else {
+        const mcp_json *content = mcp_json_get(a.result, "content"), *value = mcp_json_get(a.result, "structuredContent");
+        mcp_json_each(block, content) print_block(failed ? stderr : stdout, block);
+        if (!mcp_json_size(content) && value) print_json(value);
+    }
+    return failed ? EXIT_TOOL : 0;
+}
+
+static int info(void)
+{
+    int rc = ready();
+    if (rc != MCP_OK) return failure(rc);
+    const mcp_json *i = mcp_client_info(client), *who = mcp_json_get(i, "serverInfo");
+    if (!who) who = mcp_json_at(i, "/_meta/io.modelcontextprotocol~1serverInfo");         /* modern */
+    if (json) { print_json(i); return 0; }
+    fputs("name          ", stdout); print(stdout, *str(who, "name") ? str(who, "name") : "(not told)", 0);
+    if (*str(who, "title")) { fputs("title         ", stdout); print(stdout, str(who, "title"), 0); }
+    fputs("version       ", stdout); print(stdout, str(who, "version"), 0);
+    printf("protocol      %s, %s\n", mcp_client_protocol(client),
+           mcp_client_era(client) == MCP_ERA_MODERN ? "modern: no handshake" : "legacy: initialize handshake");
+    fputs("capabilities ", stdout);
+    mcp_json_each(c, mcp_json_get(i, "capabilities")) { putchar(' '); put(stdout, mcp_json_key(c), 0); }
+    putchar('\n');
+    if (*str(i, "instructions")) { puts("instructions"); print(stdout, str(i, "instructions"), 4); }
+    return 0;
+}
+
+static double now_ms(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;
+}
+
+static int ping(double started)
+{
+    answer a = {0};
+    int rc = ready();
+    if (rc != MCP_OK) return failure(rc);
+    double asked = now_ms();
+    /* 2026-07-28 has no ping; every server answers this instead. */
+    rc = ask((mcp_call){ .method = mcp_client_era(client) == MCP_ERA_MODERN ? "server/discover" : "ping" }, &a);
+    if (rc != MCP_OK) return failure(rc);
+    if (json) { print_json(a.result); return 0; }
+    printf("%s: ready after %.1f ms, answers in %.2f ms\n", mcp_client_protocol(client), asked - started, now_ms() - asked);
+    return 0;
+}
+
+/* All of stdin, or NULL. */
+static char *read_stdin(void)
+{
+    size_t len = 0, cap = 0, n;
+    char *text = NULL, *more;
+    do {
+        if (!(more = realloc(text, cap = 2 * cap + 4096))) break;
+        text = more;
+        len += n = fread(text + len, 1, cap - 1 - len, stdin);
+        text[len] = '\0';
+    } while (n);
+    return text;
+}
+
+int main(int argc, char **argv)
+{
+    static const char *const eras[] = { "auto", "modern", "legacy" };   /* in the order of MCP_ERA_BOTH, _MODERN, _LEGACY */
+    mcp_client_desc d = { .name = "mcp", .version = MCP_VERSION_STRING };
+    const char *words[3] = { "", NULL, NULL };          /* the command and, for call, TOOL and JSON */
+    int want = 1, have = 0, i, code;
+    for (i = 1; i < argc; i++) {
+        const char *a = argv[i], *value = NULL;
+        if (strcmp(a, "--") == 0) { i++; break; }
+        if (a[0] != '-' || a[1] == '\0') {
+            if (have == want) break;                    /* here the server's command begins */
+            words[have++] = a;
+            if (have == 1 && strcmp(a, "call") == 0) want = 3;
+            continue;
+        }
+        if (strcmp(a, "-h") == 0 || strcmp(a, "--help") == 0) { fputs(help, stdout); return 0; }
+        if (strcmp(a, "-V") == 0 || strcmp(a, "--version") == 0) { puts("mcp " MCP_VERSION_STRING); return 0; }
+        if (strcmp(a, "--json") == 0) { json = true; continue; }
+        if (strcmp(a, "-q") == 0 || strcmp(a, "--quiet") == 0) { d.capture_stderr = true; continue; }
+        if (strcmp(a, "-t") && strcmp(a, "--timeout") && strcmp(a, "--era")) return usage("no such option: ", a);
+        if (!(value = argv[++i])) return usage("a value is missing after ", a);
+        if (strcmp(a, "--era") == 0) {
+            for (d.era = 0; d.era < 3 && strcmp(value, eras[d.era]); d.era++) { }
+            if (d.era == 3) return usage("no such era: ", value);
+        } else {
+            double s = strtod(value, NULL);
+            if (!(s >= 0.001 && s <= 1e6)) return usage("not a number of seconds: ", value);
+            d.timeout_ms = d.max_ms = d.start_timeout_ms = (int)(s * 1000);
+            d.probe_ms = s < 20 ? d.timeout_ms / 2 : 0; /* leave time for the other era */
+        }
+    }
+    if (have == 0) return usage("which command? tools, call, info or ping", "");
+    if (strcmp(words[0], "tools") && strcmp(words[0], "call") && strcmp(words[0], "info") && strcmp(words[0], "ping"))
+        return usage("no such command: ", words[0]);
+    if (want == 3 && have < 2) return usage("call which tool?", "");
+    if (i >= argc) return usage("which server? Its command goes at the end", want == 3 ? ", after --" : "");
+
+    char *input = words[2] && strcmp(words[2], "-") == 0 ? read_stdin() : NULL;
+    const char *args = input ? input : words[2];
+    size_t pos = 0;
+    mcp_arena_init(&arena, NULL, 0);
+    if (args && mcp_json_type(mcp_json_parse(&arena, args, MCP_NTS, &pos)) != MCP_JSON_OBJECT) {
+        fprintf(stderr, "mcp: the arguments are not a JSON object (byte %lu): %s\n", (unsigned long)pos, args);
+        return EXIT_USAGE;
+    }
+
+    double started = now_ms();
+    d.argv = (const char *const *)(argv + i);
+    client = mcp_client_new(&d);
+    poster = mcp_client_poster(client);
+    if (poster) signal(SIGINT, on_signal);
+    code = words[0][0] == 't' ? tools() : words[0][0] == 'c' ? call(words[1], args) : words[0][0] == 'i' ? info() : ping(started);
+    mcp_client_free(client);
+    signal(SIGINT, SIG_DFL);
+    mcp_poster_free(poster);
+    mcp_arena_free(&arena);
+    free(input);
+    return code;
+}

@@ -1,0 +1,9603 @@
+/* mcp.h - v0.1.0 - Model Context Protocol server and client in one C99 file - MIT-0, no warranty; text at the end
+
+   Do this in *one* C file, before any other include, to make the implementation:
+
+       #define MCP_IMPLEMENTATION
+       #include "mcp.h"
+
+   Every other file just includes "mcp.h". It needs libc and POSIX, nothing else; no Windows. On a glibc older than
+   2.34 a program that starts threads of its own links -lpthread, as it does anyway.
+
+   WHAT IT IS NOT (yet): no HTTP, no resources, prompts, completion, elicitation or sampling on the server's side, no
+   subscriptions on the client's. No TLS and no JSON Schema validator. It is not thread-safe: an object belongs to one
+   thread at a time.
+
+   CONTENTS (search for the key)
+       public part:      == version, status, memory, JSON: reading, JSON: writing, JSON-RPC, streams, server, client
+       implementation:   >>status >>memory >>json >>rpc >>io >>server >>client >>posix
+
+   A SERVER, WHOLE
+       1. a handler reads its arguments and answers once:
+              static void greet(mcp_req *r, void *user)
+              { mcp_req_textf(r, "Hello, %s!", mcp_arg_str(r, "name", "world")); (void)user; }
+       2. mcp_server *s = mcp_server_new(&(mcp_server_desc){ .name = "hello", .version = "1.0" });
+       3. mcp_server_tool(s, &(mcp_tool){ .name = "greet", .description = "Say hello.", .fn = greet,
+              .input_schema = MCP_JSON({"type": "object", "properties": {"name": {"type": "string"}}}) });
+       4. int rc = mcp_server_run(s);               (stdin and stdout, until their end)
+       5. mcp_server_free(s); return rc != MCP_OK;
+
+   A CLIENT, WHOLE
+       1. const char *const argv[] = { "./hello", NULL };
+          mcp_client *c = mcp_client_new(&(mcp_client_desc){ .name = "me", .version = "1.0", .argv = argv });
+       2. const mcp_reply *r = mcp_client_call(c, &(mcp_call){ .tool = "greet", .args = MCP_JSON({"name": "C"}) });
+       3. fprintf(mcp_reply_is_error(r) ? stderr : stdout, "%s\n", mcp_reply_text(r, NULL));
+       4. mcp_client_free(c);
+
+   Neither knows which revision of the protocol the other end speaks: 2026-07-28, or one of 2025-11-25, 2025-06-18,
+   2025-03-26 and 2024-11-05. The library finds out, and does on the wire what that revision wants.
+
+   OWNERSHIP
+       What you pass in is copied: free it when the call returns. Buffers given to a _fixed or _inplace function or to a
+       pool, and what `user` points at, stay yours and must outlive the object. A stream that an object has taken is
+       closed by that object.
+       What you are handed lives until your callback returns; outside callbacks, until your next call that can move the
+       object on (step, run, wait, call, close, free): getters, send and error never end it. What you parse into an
+       arena lives as long as the arena.
+
+   CALLBACKS run outside the reader and may call anything, also a blocking call on the same object, or free it. They
+   nest eight deep. `free` calls every pending callback before it returns and none after; inside a callback the memory
+   goes when the outermost call has returned. send, cancel and answer never call back before they return.
+
+   THREADS AND SIGNALS No threads, no signal handlers, no globals. One thing may be touched from any thread or signal
+   handler: a poster (mcp_server_poster, mcp_client_poster), which hands a function back to the object's loop. The
+   blocking functions (run, wait, call, and mcp_client_free) block SIGPIPE in their thread while they run.
+
+   SWITCHES  Define them before the include. "everywhere" means in every file that includes mcp.h, the same way.
+       MCP_IMPLEMENTATION  one file        makes the implementation
+       MCP_STATIC          that file       all functions are static: for a program of one file
+       MCP_API             everywhere      what stands before each declaration; default extern
+       MCP_NO_SERVER       everywhere      without the server (saves about a third)
+       MCP_NO_CLIENT       everywhere      without the client (saves about a third)
+       MCP_NO_POSIX        everywhere      without descriptors, processes, sockets, clock: bytes in and out by your
+                                           own mcp_io, time by now_ms
+       MCP_NO_PRINTF       everywhere      without the ...f functions, and so without <stdio.h>
+       MCP_MAX_DEPTH       that file       how deep JSON may nest; default 512
+*/
+#ifdef MCP_IMPLEMENTATION
+/* The implementation needs POSIX names, which `-std=c99` hides. They are asked for here, before the first libc
+   header. */
+#  if !defined(MCP_NO_POSIX) && !defined(MCPI_FEATURES)
+#    define MCPI_FEATURES
+#    if defined(__APPLE__)
+#      ifndef _DARWIN_C_SOURCE
+#        define _DARWIN_C_SOURCE 1
+#      endif
+#    elif defined(__linux__)
+#      if defined(_FEATURES_H) && !defined(_POSIX_C_SOURCE) && !defined(_GNU_SOURCE) && !defined(_DEFAULT_SOURCE)
+         /* If a compile error led you here: a libc header came before mcp.h and fixed the names that are visible. */
+#        error "include mcp.h (with MCP_IMPLEMENTATION) before any libc header, or compile with -D_GNU_SOURCE"
+#      endif
+#      ifndef _DEFAULT_SOURCE
+#        define _DEFAULT_SOURCE 1
+#      endif
+#      ifndef _POSIX_C_SOURCE
+#        define _POSIX_C_SOURCE 200809L
+#      endif
+#    endif
+#  endif
+#elif defined(MCP_STATIC)
+#  error "MCP_STATIC needs MCP_IMPLEMENTATION in the same file"
+#endif
+
+#ifndef MCP_MODEL_CONTEXT_PROTOCOL_H
+#define MCP_MODEL_CONTEXT_PROTOCOL_H
+#include <stddef.h>
+#include <stdint.h>
+#include <stdbool.h>
+#ifdef __cplusplus
+extern "C" {
+#endif
+#if defined(__GNUC__) || defined(__clang__)
+#  define MCP_PRINTF(f, a) __attribute__((format(printf, f, a)))
+#  define MCP_UNUSED       __attribute__((unused))
+#else
+#  define MCP_PRINTF(f, a)
+#  define MCP_UNUSED
+#endif
+#ifndef MCP_API
+#  ifdef MCP_STATIC
+#    define MCP_API static MCP_UNUSED
+#  else
+#    define MCP_API extern
+#  endif
+#endif
+
+/* A length that means: the string ends at its NUL. */
+#define MCP_NTS ((size_t)-1)
+
+/* == version ================================================================================================= */
+
+#define MCP_VERSION_MAJOR   0
+#define MCP_VERSION_MINOR   1
+#define MCP_VERSION_PATCH   0
+#define MCP_VERSION_STRING  "0.1.0"
+#define MCP_VERSION_NUMBER  1000            /* major * 1000000 + minor * 1000 + patch */
+#define MCP_PROTOCOL_MODERN "2026-07-28"    /* per-request metadata, server/discover */
+#define MCP_PROTOCOL_LEGACY "2025-11-25"    /* the newest with the initialize handshake */
+
+/* MCP_VERSION_NUMBER of the implementation that was linked; compare it with the macro of the header you included. */
+MCP_API int mcp_version(void);
+
+/* == status ================================================================================================== */
+
+/* Every function that can fail returns MCP_OK (0) or one of these, all negative. None is named like an errno macro,
+   and -1 is a plain failure: a stream of yours that passes on read()'s -1 reports an error and never "try later". A
+   local failure is never mistaken for an error that the peer sent: that is MCP_ERR_PEER alone, with the peer's own
+   code beside it. */
+#define MCP_OK 0
+#define MCP_STATUS_LIST(X) \
+    X(FAILED,      -1, "failed") \
+    X(AGAIN,       -2, "nothing to do yet") \
+    X(ARGUMENT,    -3, "bad argument") \
+    X(MEMORY,      -4, "out of memory") \
+    X(PARSE,       -5, "invalid JSON") \
+    X(PROTOCOL,    -6, "the peer broke the protocol") \
+    X(TRANSPORT,   -7, "read or write failed") \
+    X(CLOSED,      -8, "connection closed") \
+    X(TIMEOUT,     -9, "timed out") \
+    X(CANCELLED,  -10, "cancelled") \
+    X(LIMIT,      -11, "over a configured limit") \
+    X(SPAWN,      -12, "could not start the server") \
+    X(VERSION,    -13, "no protocol version in common") \
+    X(PEER,       -14, "the peer answered with an error") \
+    X(UNKNOWN,    -15, "no such name") \
+    X(MISUSE,     -16, "called at the wrong time") \
+    X(CAPABILITY, -17, "the peer did not declare the capability") \
+    X(DECLINED,   -18, "the user declined")
+enum mcp_status {
+#define MCP_X(name, number, text) MCP_ERR_##name = number,
+    MCP_STATUS_LIST(MCP_X)
+#undef MCP_X
+    MCP_STATUS_FORCE_INT = 0x7fffffff
+};
+/* The sentence of a status, "ok" for MCP_OK, "unknown status" for anything else. Never NULL; static. */
+MCP_API const char *mcp_strerror(int status);
+
+/* == memory ================================================================================================== */
+
+/* Where memory comes from. resize(user, NULL, 0, n) allocates, resize(user, p, old, n) grows or shrinks and may move,
+   resize(user, p, old, 0) frees and returns NULL. It returns NULL when there is no memory; the old block then still
+   lives. Blocks are aligned for any type. An all-zero allocator means libc's realloc and free. Never called from two
+   threads at once for one object. The struct is copied; what `user` points at must outlive the object. */
+typedef struct mcp_allocator {
+    void *(*resize)(void *user, void *ptr, size_t old_size, size_t new_size);
+    void *user;
+} mcp_allocator;
+
+/* An allocator that carves one block of yours: for boards without malloc, or to cap what an object may use. First
+   fit, freed neighbours are joined; every call is O(number of blocks in the pool). `memory` stays yours and must
+   outlive all that uses the pool. */
+typedef struct mcp_pool { char *base; size_t size, used, peak; } mcp_pool;  /* used, peak: bytes, headers included */
+MCP_API mcp_allocator mcp_pool_init(mcp_pool *pool, void *memory, size_t size);
+
+/* An arena: memory that is freed all at once. Parsed JSON lives in one. Open so that it can stand on the stack or in
+   a struct; the fields are private. Must not be copied or moved while it holds memory. */
+typedef struct mcp_arena {
+    mcp_allocator alloc; void *blocks; char *next; size_t left, total, limit; bool fixed;
+} mcp_arena;
+/* An empty arena that allocates from `alloc` (NULL: libc) and never holds more than `limit` bytes (0: no limit).
+   Cannot fail. */
+MCP_API void  mcp_arena_init (mcp_arena *a, const mcp_allocator *alloc, size_t limit);
+/* An arena in `size` bytes of yours; it never allocates. `memory` must outlive it. */
+MCP_API void  mcp_arena_fixed(mcp_arena *a, void *memory, size_t size);
+/* `size` bytes aligned for any type (0 counts as 1), or NULL: out of memory or over the limit. */
+MCP_API void *mcp_arena_alloc(mcp_arena *a, size_t size);
+/* Forgets everything and keeps the memory for the next use, in one block. */
+MCP_API void  mcp_arena_reset(mcp_arena *a);
+/* Gives the memory back. The arena can be used again. */
+MCP_API void  mcp_arena_free (mcp_arena *a);
+
+/* == JSON: reading =========================================================================================== */
+
+/* A parsed value. Immutable, lives in the arena it was parsed into; NULL means absent, and every getter takes NULL,
+   so a chain of getters needs one check at its end. */
+typedef struct mcp_json mcp_json;
+typedef enum mcp_type {
+    MCP_JSON_NONE = 0, MCP_JSON_NULL, MCP_JSON_BOOL, MCP_JSON_NUMBER, MCP_JSON_STRING, MCP_JSON_ARRAY, MCP_JSON_OBJECT
+} mcp_type;
+
+/* JSON text pasted into C without escaping: MCP_JSON({"type": "object"}). Over 4,095 bytes, pedantic C99 warns. */
+#define MCP_JSON(...) #__VA_ARGS__
+
+/* Parses one JSON text (RFC 8259, strict; white space around it is fine, anything else is not). `len` may be MCP_NTS.
+   The text is copied into the arena. NULL when it is refused; then *err_pos (may be NULL) is the byte where reading
+   stopped, or MCP_NTS when memory or the limit of the arena ran out. Texts over 4 GiB - 1 are refused. A lone
+   surrogate (`\ud800`) becomes U+FFFD; of equal keys the last one is found by mcp_json_get, and iteration shows them
+   all. */
+MCP_API const mcp_json *mcp_json_parse(mcp_arena *a, const char *text, size_t len, size_t *err_pos);
+/* The same, decoding strings where they stand: `text` is changed, needs no NUL, and must live as long as the values
+   are used. */
+MCP_API const mcp_json *mcp_json_parse_inplace(mcp_arena *a, char *text, size_t len, size_t *err_pos);
+/* A copy of a value into another arena, to keep it or to give it to a thread. NULL: no memory, or v was NULL. */
+MCP_API const mcp_json *mcp_json_copy (mcp_arena *a, const mcp_json *v);
+
+MCP_API mcp_type        mcp_json_type (const mcp_json *v);                  /* MCP_JSON_NONE for NULL */
+/* Member of an object, byte-exact; the last one of equal keys. NULL: no object, or no such key. Linear in the
+   members. */
+MCP_API const mcp_json *mcp_json_get  (const mcp_json *v, const char *key);
+MCP_API const mcp_json *mcp_json_getn (const mcp_json *v, const char *key, size_t key_len);
+/* JSON Pointer, RFC 6901: "" is v itself, "/a~1b/0" the first item of member "a/b". NULL when there is nothing. */
+MCP_API const mcp_json *mcp_json_at   (const mcp_json *v, const char *pointer);
+/* First child of an array or object; NULL: none. */
+MCP_API const mcp_json *mcp_json_first(const mcp_json *v);
+/* The next sibling; NULL after the last. O(1). */
+MCP_API const mcp_json *mcp_json_next (const mcp_json *v);
+/* The key of a member (never of an array's item: NULL). It ends in NUL, and *len (may be NULL) tells its length if it
+   holds NULs. */
+MCP_API const char     *mcp_json_key  (const mcp_json *v);
+MCP_API const char     *mcp_json_keyn (const mcp_json *v, size_t *len);
+/* Children of an array or object, bytes of a string or of a number's text, else 0. */
+MCP_API size_t          mcp_json_size (const mcp_json *v);
+/* A string, NUL at its end (and perhaps inside: see mcp_json_text), or `fallback` when v is no string. */
+MCP_API const char     *mcp_json_str  (const mcp_json *v, const char *fallback);
+/* A string's bytes, or a number's own digits as they were sent (no NUL behind those). NULL: neither. len may be NULL.
+   */
+MCP_API const char     *mcp_json_text (const mcp_json *v, size_t *len);
+/* A number that is integral and in range (7, 7.0 and 70e-1 are), exactly; else `fallback`. */
+MCP_API int64_t         mcp_json_int  (const mcp_json *v, int64_t fallback);
+/* The same without sign; true when *out was set. */
+MCP_API bool            mcp_json_uint (const mcp_json *v, uint64_t *out);
+/* A number, correctly rounded whatever the locale; over the range of double: plus or minus HUGE_VAL. Else `fallback`.
+   */
+MCP_API double          mcp_json_num  (const mcp_json *v, double fallback);
+MCP_API bool            mcp_json_bool (const mcp_json *v, bool fallback);
+/* A string's bytes out of base64 (RFC 4648 section 4; white space and missing padding are taken). NULL: no string,
+   not base64, no memory. */
+MCP_API const void     *mcp_json_base64(mcp_arena *a, const mcp_json *v, size_t *len);
+
+/* for (each child) of an array or object: mcp_json_each(item, list) { ... } */
+#define mcp_json_each(it, parent) \
+    for (const mcp_json *it = mcp_json_first(parent); it; it = mcp_json_next(it))
+
+/* == JSON: writing =========================================================================================== */
+
+/* A streaming writer into memory. `key` names a member and is NULL inside arrays and at the top. The first error
+   sticks and later puts do nothing, so check once, at the end. It cannot produce invalid JSON unnoticed: a missing
+   key, a key where none belongs, a second value at the top, an unbalanced end, NaN, bad raw JSON are
+   MCP_ERR_ARGUMENT. Output is compact, valid UTF-8 (bytes that are not become U+FFFD), and holds no raw control byte;
+   arrays and objects nest at most 512 deep. Open so that it can stand on the stack; fields are private. */
+typedef struct mcp_writer {
+    mcp_allocator alloc; char *buf; size_t len, cap, limit; int status; uint32_t depth; bool fixed, comma, done;
+    uint32_t kinds[16];
+} mcp_writer;
+/* An empty writer; `alloc` NULL: libc; `limit` in bytes, 0: none. Cannot fail. */
+MCP_API void mcp_writer_init (mcp_writer *w, const mcp_allocator *alloc, size_t limit);
+/* A writer into `size` bytes of yours, one of them for the NUL; when they are full, the status is MCP_ERR_LIMIT. */
+MCP_API void mcp_writer_fixed(mcp_writer *w, char *memory, size_t size);
+MCP_API void mcp_put_object(mcp_writer *w, const char *key);
+MCP_API void mcp_put_array (mcp_writer *w, const char *key);
+MCP_API void mcp_put_end   (mcp_writer *w);                                 /* closes the innermost object or array */
+MCP_API void mcp_put_str   (mcp_writer *w, const char *key, const char *s); /* NULL writes null */
+MCP_API void mcp_put_strn  (mcp_writer *w, const char *key, const char *s, size_t len);
+MCP_API void mcp_put_base64(mcp_writer *w, const char *key, const void *data, size_t len);
+MCP_API void mcp_put_int   (mcp_writer *w, const char *key, int64_t n);
+MCP_API void mcp_put_uint  (mcp_writer *w, const char *key, uint64_t n);
+/* the shortest text that reads back as n; NaN, infinity: an error */
+MCP_API void mcp_put_num   (mcp_writer *w, const char *key, double n);
+MCP_API void mcp_put_bool  (mcp_writer *w, const char *key, bool b);
+MCP_API void mcp_put_null  (mcp_writer *w, const char *key);
+/* a parsed value; NULL writes null */
+MCP_API void mcp_put_json  (mcp_writer *w, const char *key, const mcp_json *v);
+/* checked and made compact; len may be MCP_NTS */
+MCP_API void mcp_put_raw   (mcp_writer *w, const char *key, const char *json, size_t len);
+/* The text, with a NUL behind it; NULL if a put failed (see the status), or if nothing was written yet or something
+   is still open (the status is then MCP_OK: writing may go on). Valid until the next put or free. */
+MCP_API const char *mcp_writer_text  (mcp_writer *w, size_t *len);
+MCP_API int         mcp_writer_status(const mcp_writer *w);                 /* MCP_OK or the first error */
+MCP_API void        mcp_writer_reset (mcp_writer *w);                       /* empty again, memory kept */
+MCP_API void        mcp_writer_free  (mcp_writer *w);
+
+/* == JSON-RPC: messages ====================================================================================== */
+
+/* What one JSON text is, as JSON-RPC 2.0 and MCP see it. MCP_MSG_BAD: `code` is the JSON-RPC error code to answer
+   with, `why` a sentence, `id` the id if it could be read. Envelope keys (jsonrpc, id, method, params, result, error)
+   that come twice are BAD; unknown ones are ignored. MCP_MSG_BATCH: `batch` is a non-empty array; classify its items
+   with mcp_msg_classify. */
+typedef enum mcp_kind {
+    MCP_MSG_BAD = 0, MCP_MSG_REQUEST, MCP_MSG_NOTIFICATION, MCP_MSG_RESULT, MCP_MSG_ERROR, MCP_MSG_BATCH
+} mcp_kind;
+typedef struct mcp_msg {
+    mcp_kind kind;
+    const mcp_json *id;                     /* string or integral number; NULL: none that can be used */
+    const char *method;                     /* requests and notifications */
+    const mcp_json *params;                 /* an object or NULL */
+    const mcp_json *result, *error;         /* answers: exactly one is set (an answer with both or neither is BAD,
+                                               with its id) */
+    const mcp_json *batch;
+    int code; const char *why; size_t pos;  /* BAD: -32700 (pos: where) or -32600 or -32602 */
+} mcp_msg;
+/* Parses and classifies one message. MCP_OK (also for BAD: see kind), or MCP_ERR_MEMORY. The text is copied into the
+   arena. */
+MCP_API int  mcp_msg_parse   (mcp_arena *a, const char *line, size_t len, mcp_msg *out);
+MCP_API void mcp_msg_classify(const mcp_json *value, mcp_msg *out);
+
+/* == JSON-RPC: pending requests ============================================================================== */
+
+/* An id: generation and slot in one number that counts up from 1. It fits in 53 bits, is never used twice, stays
+   below 2^31 for the first 2^30 requests at least, and 0 is never valid. A stale id matches nothing. */
+typedef uint64_t mcp_id;
+
+/* How a request ended. Everything it points at lives until the callback returns (or as the function that gave it
+   says). */
+typedef struct mcp_reply {
+    int status;                             /* MCP_OK, MCP_ERR_PEER, MCP_ERR_TIMEOUT, MCP_ERR_CLOSED,
+                                               MCP_ERR_CANCELLED, ... */
+    mcp_id id;
+    const mcp_json *result;                 /* MCP_OK: the result object as it came */
+    int64_t code;                           /* MCP_ERR_PEER: the JSON-RPC error's code ... */
+    const char *message;                    /* ... and message; any other failure: a sentence. NULL only when the client
+                                               was freed by a callback, or there was none; see mcp_reply_text */
+    const mcp_json *data;                   /* ... and data, or NULL */
+    void *priv;                             /* the library's: memory for the helpers below */
+} mcp_reply;
+typedef void (*mcp_reply_fn)(const mcp_reply *reply, void *user);
+
+/* What there is to show: the text of a tool result, its text blocks joined by LF, "" if there is none; of a call that
+   failed, the message. *len (may be NULL) for texts with NULs. */
+MCP_API const char *mcp_reply_text    (const mcp_reply *r, size_t *len);
+/* Did it fail: a status other than MCP_OK, or a tool result with isError true. */
+MCP_API bool        mcp_reply_is_error(const mcp_reply *r);
+
+/* The table of requests that wait for an answer, for transports of your own; the client has one inside. Add, settle
+   and look-up are O(1), deadlines O(log n). A request is settled exactly once: by an answer, by its deadline, or by
+   fail_all. */
+typedef struct mcp_pending mcp_pending;
+/* A table for at most `max` requests at a time (0: 1,000,000). NULL: no memory. */
+MCP_API mcp_pending *mcp_pending_new(const mcp_allocator *alloc, size_t max);
+/* A new id, or 0: the table is full or there is no memory. fn is called once, from settle, expire, fail_all or free.
+   Times are milliseconds of any clock that does not go back; MCP_NEVER: no deadline. */
+#define MCP_NEVER INT64_MAX
+MCP_API mcp_id  mcp_pending_add     (mcp_pending *p, int64_t deadline_ms, mcp_reply_fn fn, void *user);
+/* Moves the deadline, in either direction (progress came). MCP_OK or MCP_ERR_UNKNOWN. */
+MCP_API int     mcp_pending_extend  (mcp_pending *p, mcp_id id, int64_t deadline_ms);
+/* Ends the request: fn gets `reply` with its id filled in. MCP_ERR_UNKNOWN: late, a duplicate, or never ours; it is
+   counted. */
+MCP_API int     mcp_pending_settle  (mcp_pending *p, mcp_id id, const mcp_reply *reply);
+/* The id in an answer of a peer: our number, also as the string "7" or as 7.0, as some peers echo it; 0 if it cannot
+   be ours. */
+MCP_API mcp_id  mcp_pending_id      (const mcp_json *id);
+/* Ends all requests whose deadline is at or before now_ms with MCP_ERR_TIMEOUT, earliest first; returns how many. */
+MCP_API size_t  mcp_pending_expire  (mcp_pending *p, int64_t now_ms);
+MCP_API int64_t mcp_pending_deadline(const mcp_pending *p);                 /* the next one, or MCP_NEVER */
+MCP_API void    mcp_pending_fail_all(mcp_pending *p, int status);           /* requests added meanwhile stay */
+MCP_API size_t  mcp_pending_count   (const mcp_pending *p);
+MCP_API uint64_t mcp_pending_unknown(const mcp_pending *p);                 /* settles that matched nothing so far */
+/* fail_all with MCP_ERR_CLOSED, then frees */
+MCP_API void    mcp_pending_free    (mcp_pending *p);
+
+/* == streams ================================================================================================= */
+
+struct pollfd;                              /* from <poll.h>, if you use it */
+
+/* A stream of bytes in both directions. read and write return the bytes moved (> 0), MCP_ERR_AGAIN when nothing moves
+   now, 0 from read at the end of the stream, any other negative number when it is broken. They never block. poll (may
+   be NULL) fills in what to wait for, at most cap entries, and returns how many there are; without it the owner's
+   step has to be called whenever something may have come. close (may be NULL) is called once. */
+typedef struct mcp_io {
+    ptrdiff_t (*read )(void *user, void *buf, size_t n);
+    ptrdiff_t (*write)(void *user, const void *buf, size_t n);
+    int       (*poll )(void *user, bool want_read, bool want_write, struct pollfd *fds, int cap);
+    void      (*close)(void *user);
+    void *user;
+} mcp_io;
+
+#ifndef MCP_NO_POSIX
+/* A stream over two descriptors (pipes, sockets, terminals; may be the same one twice). Their O_NONBLOCK flags are
+   not touched. `own`: they are closed with the stream. MCP_OK, MCP_ERR_MEMORY or MCP_ERR_ARGUMENT. Not with
+   MCP_NO_POSIX. */
+MCP_API int mcp_io_fds (const mcp_allocator *alloc, int read_fd, int write_fd, bool own, mcp_io *out);
+#endif
+/* Two ends of a stream in memory, each a bounded buffer of 64 KiB: a client and a server in one thread, for tests.
+   Give one to mcp_server_attach and one to a client, and step both in turn; a blocking call would wait for an end
+   that nobody steps. Each end is closed by who took it. */
+MCP_API int mcp_io_pair(const mcp_allocator *alloc, mcp_io ends[2]);
+
+/* What other threads and signal handlers may touch: a poster hands a function back to the loop of the object it was
+   made for. Make it on the loop's thread; it may outlive its object, and is freed by you after the last post.
+   mcp_post is safe anywhere: MCP_OK, MCP_ERR_AGAIN (full: try again), MCP_ERR_CLOSED (the object is gone; fn is not
+   called). A posted fn is called once: in the loop with the owner (mcp_server * or mcp_client *), or with owner NULL
+   when the object was freed before. */
+typedef struct mcp_poster mcp_poster;
+#ifndef MCP_NO_POSIX
+MCP_API int  mcp_post       (const mcp_poster *p, void (*fn)(void *owner, void *arg), void *arg);
+MCP_API void mcp_poster_free(mcp_poster *p);
+#endif
+
+/* Where the library tells what happens. level: 0 error, 1 warning, 2 info, 3 trace of every message. Text has no
+   newline at its end. */
+typedef struct mcp_log {
+    void (*fn)(int level, const char *text, void *user);
+    void *user;
+    int level;                              /* up to which level; default 0, errors */
+} mcp_log;
+
+/* What was counted since the object was made. */
+typedef struct mcp_stats {
+    uint64_t messages_in, messages_out;     /* JSON-RPC messages */
+    uint64_t bytes_in, bytes_out;
+    uint64_t bad;                           /* lines that were no JSON-RPC message */
+    uint64_t oversize;                      /* messages over max_message, dropped */
+    uint64_t unknown;                       /* answers, cancels and progress for what is not (or no longer) there */
+    uint64_t timeouts, cancelled;
+    size_t pending;                         /* requests not answered yet, now */
+    size_t queued;                          /* bytes waiting to be written, now */
+    size_t peers;                           /* open streams, now */
+} mcp_stats;
+
+/* == server ================================================================================================== */
+#ifndef MCP_NO_SERVER
+
+typedef struct mcp_server mcp_server;
+typedef struct mcp_conn mcp_conn;           /* one peer: a stream */
+typedef struct mcp_req mcp_req;             /* one request that is being handled */
+/* A handler. It answers r exactly once, now or later (mcp_req_defer). One that does neither is answered with an
+   internal error. */
+typedef void (*mcp_req_fn)(mcp_req *r, void *user);
+
+enum { MCP_ERA_BOTH = 0, MCP_ERA_MODERN = 1, MCP_ERA_LEGACY = 2 };
+enum { MCP_LIST_TOOLS = 1 };
+enum { MCP_SCOPE_PRIVATE = 0, MCP_SCOPE_PUBLIC = 1 };     /* zero is the safe one */
+
+/* All-zero means the defaults. Strings are copied. */
+typedef struct mcp_server_desc {
+    const char *name, *version;             /* required: who we are (Implementation) */
+    const char *title, *description, *website;
+    const char *icons;                      /* JSON text: [{"src": "https://..."}] */
+    const char *instructions;               /* for the model: how to use this server */
+    const char *capabilities;               /* JSON object, merged over what follows from the registry: a server that
+                                               starts without tools says MCP_JSON({"tools": {"listChanged": true}}) */
+    mcp_io io;                              /* default: stdin and stdout, guarded: see mcp_server_new */
+    bool no_stdio;                          /* neither io nor listen: peers come by mcp_server_attach alone */
+    const char *listen;                     /* "unix:/run/x.sock": a listening socket instead of io; framing as on
+                                               stdio */
+    bool raw_stdout;                        /* leave descriptors 0 and 1 as they are */
+    int era;                                /* MCP_ERA_BOTH, or only one */
+    int page_size;                          /* items in a page of a list; default: all in one */
+    int ttl_ms, scope;                      /* caching hints of lists and discover; default 0, MCP_SCOPE_PRIVATE */
+    size_t max_message;                     /* bytes of one message; default 64 MiB */
+    int max_inflight;                       /* unanswered requests of one peer; default 1024; over it: error
+                                               -31000, busy */
+    int max_peers;                          /* default 256 */
+    int drain_ms;                           /* at EOF or stop: how long answers may still take, and then anew for each
+                                               byte that the peer reads, up to ten times this; default 1000 */
+    bool strict_lists;                      /* legacy: -32601 for lists of what the server does not have; default:
+                                               an empty list */
+    mcp_allocator alloc;                    /* default: libc */
+    mcp_log log;                            /* default: errors to descriptor 2 */
+    int64_t (*now_ms)(void *user);          /* default: CLOCK_MONOTONIC */
+    void *user;                             /* for now_ms */
+} mcp_server_desc;
+
+/* A tool. All strings are copied; JSON is given as text.
+   https://modelcontextprotocol.io/specification/2026-07-28/server/tools */
+typedef struct mcp_tool {
+    const char *name;                       /* 1 to 128 characters of [A-Za-z0-9_.-] are sure to work everywhere */
+    const char *title, *description;
+    const char *input_schema;               /* JSON Schema object; default {"type": "object"} */
+    const char *output_schema;              /* optional */
+    const char *annotations;                /* optional object: {"readOnlyHint": true} */
+    const char *icons, *meta;               /* optional array, object */
+    const char *extra;                      /* optional object: further members of the Tool */
+    mcp_req_fn fn;
+    void *user;
+} mcp_tool;
+
+/* A server. NULL only when there is no memory; any other mistake is kept, told by mcp_server_error, and returned by
+   run and step. Without io, listen and no_stdio it takes over stdio: the protocol moves to private duplicates of
+   descriptors 0 and 1, descriptor 0 becomes /dev/null and 1 a copy of 2, so that a stray printf or a child process
+   cannot break the stream; mcp_server_free puts them back. raw_stdout leaves them alone. One such server per process.
+   */
+MCP_API mcp_server *mcp_server_new(const mcp_server_desc *d);
+/* Ends everything, with or without run: on_cancel is called for each deferred request, then timers and posted
+   functions with owner NULL; streams are closed. Inside a callback of this server it takes effect when the outermost
+   call returns. NULL is fine. */
+MCP_API void mcp_server_free(mcp_server *s);
+
+/* Adds a tool, or replaces the one with its name (which keeps its place in the list). MCP_OK, MCP_ERR_ARGUMENT (a
+   sentence says which field and where), MCP_ERR_MEMORY; the first failure sticks and run reports it. Peers that asked
+   are told that the list changed, once per loop. */
+MCP_API int  mcp_server_tool   (mcp_server *s, const mcp_tool *t);
+/* Removes the tool `name`; kind is MCP_LIST_TOOLS. Calls that run go on. MCP_OK or MCP_ERR_UNKNOWN. */
+MCP_API int  mcp_server_remove (mcp_server *s, int kind, const char *name);
+/* Tells peers that a list changed though the registry did not (adding and removing tell by themselves). what:
+   MCP_LIST_TOOLS. */
+MCP_API int  mcp_server_changed(mcp_server *s, unsigned what);
+/* A method or notification of your own, or in place of a built-in one (a list that is computed), except initialize,
+   notifications/initialized, ping, server/discover, subscriptions/listen and notifications/cancelled. A
+   notification's request cannot be answered. fn NULL takes it away. */
+MCP_API int  mcp_server_method (mcp_server *s, const char *method, mcp_req_fn fn, void *user);
+/* Sends a notification to one legacy peer, or to all of them (to NULL). params: JSON object text or NULL.
+   MCP_ERR_MISUSE when `to` never sent initialize: the modern era has no notification that belongs to nothing. */
+MCP_API int  mcp_server_notify (mcp_server *s, mcp_conn *to, const char *method, const char *params);
+
+/* One more peer on a stream. The server closes io when the peer leaves or on detach. `principal` (may be NULL) names
+   who it is for mcp_req_principal. NULL: no memory, or over max_peers; io is then still yours. */
+MCP_API mcp_conn   *mcp_server_attach (mcp_server *s, const mcp_io *io, const char *principal);
+MCP_API void        mcp_server_detach (mcp_server *s, mcp_conn *c);
+#ifndef MCP_NO_POSIX
+/* Where it listens ("unix:/run/x.sock"), or "". */
+MCP_API const char *mcp_server_address(const mcp_server *s);
+/* A poster for other threads; see mcp_post. NULL: no memory or no descriptors. Free it with mcp_poster_free. */
+MCP_API mcp_poster *mcp_server_poster (mcp_server *s);
+#endif
+/* Calls fn(server, arg) once, in the loop, after `ms`. The id can be given to mcp_server_cancel_timer; 0: no
+   memory. */
+MCP_API mcp_id      mcp_server_after  (mcp_server *s, int ms, void (*fn)(void *owner, void *arg), void *arg);
+/* fn is not called; MCP_OK or MCP_ERR_UNKNOWN */
+MCP_API int         mcp_server_cancel_timer(mcp_server *s, mcp_id timer);
+
+/* Blocks and serves until the end of stdio (or of desc.io, when no other peer is left), or until stop; then lets
+   unanswered requests end and output drain for at most drain_ms. MCP_OK, or the error that ended it. SIGPIPE is
+   blocked meanwhile in this thread. */
+MCP_API int  mcp_server_run    (mcp_server *s);
+/* Ends run (or makes step return MCP_ERR_CLOSED in the end): no new requests are taken, listens end, output drains.
+   From a handler, a timer or a posted function; from elsewhere use a poster. */
+MCP_API int  mcp_server_stop   (mcp_server *s);
+/* For your own loop: pollfds writes at most cap entries and returns how many there are; timeout is for poll(), -1
+   none; step does all that can be done now and never blocks. Give step what poll filled in, or NULL: then it polls by
+   itself. step: MCP_OK while the server lives, MCP_ERR_CLOSED when it has ended, else the error. */
+MCP_API int  mcp_server_pollfds(mcp_server *s, struct pollfd *fds, int cap);
+MCP_API int  mcp_server_timeout(const mcp_server *s);
+MCP_API int  mcp_server_step   (mcp_server *s, const struct pollfd *fds, int n);
+/* The last error as a sentence; "" when there was none. Never NULL; valid until the next call on s. */
+MCP_API const char *mcp_server_error(const mcp_server *s);
+MCP_API mcp_stats   mcp_server_stats(const mcp_server *s);
+
+/* -- requests: what came. All take NULL. What they return lives until the handler returns, for a deferred request
+   until it is answered. */
+/* `arguments` of a tool call; {} when they were left out */
+MCP_API const mcp_json *mcp_req_args    (const mcp_req *r);
+MCP_API const mcp_json *mcp_req_params  (const mcp_req *r);                 /* whole params, or NULL */
+MCP_API const mcp_json *mcp_req_meta    (const mcp_req *r);                 /* params._meta: traceparent, ... */
+MCP_API const char     *mcp_req_method  (const mcp_req *r);
+MCP_API const char     *mcp_req_tool    (const mcp_req *r);                 /* the called tool's name, else "" */
+/* "2026-07-28", or what initialize negotiated */
+MCP_API const char     *mcp_req_protocol(const mcp_req *r);
+/* clientInfo, or NULL. Not verified: display only */
+MCP_API const mcp_json *mcp_req_client  (const mcp_req *r);
+MCP_API const mcp_json *mcp_req_capabilities(const mcp_req *r);             /* the client's */
+/* Did the client declare it: a JSON Pointer into its capabilities, "/elicitation/url", "/extensions/io.x~1y". */
+MCP_API bool            mcp_req_can     (const mcp_req *r, const char *pointer);
+/* as attach said; "uid:N" on a Unix socket where the system tells; else "" */
+MCP_API const char     *mcp_req_principal(const mcp_req *r);
+MCP_API mcp_server     *mcp_req_server  (const mcp_req *r);
+MCP_API mcp_conn       *mcp_req_conn    (const mcp_req *r);
+/* One argument in one call: the member `name` of the arguments, or `fallback`. */
+MCP_API const char     *mcp_arg_str     (const mcp_req *r, const char *name, const char *fallback);
+MCP_API int64_t         mcp_arg_int     (const mcp_req *r, const char *name, int64_t fallback);
+MCP_API double          mcp_arg_num     (const mcp_req *r, const char *name, double fallback);
+MCP_API bool            mcp_arg_bool    (const mcp_req *r, const char *name, bool fallback);
+
+/* -- requests: while it runs. These also write out what is queued and read what has come, at most once a millisecond:
+   cancels and pings are taken, everything else waits its turn. So a handler, a timer or a posted function that works
+   for long without returning is heard, and can be stopped. They call no callback. */
+/* cancelled, or the peer has gone: just return */
+MCP_API bool mcp_req_cancelled(mcp_req *r);
+/* Progress, if the client asked for it. Values that do not rise are dropped. total 0: unknown. message may be
+   NULL. */
+MCP_API int  mcp_req_progress (mcp_req *r, double done, double total, const char *message);
+/* A log message to the client, if it asked for this level. level: "debug" to "emergency"; logger may be NULL; data:
+   JSON text. Declare the capability: .capabilities = MCP_JSON({"logging": {}}). */
+MCP_API int  mcp_req_log      (mcp_req *r, const char *level, const char *logger, const char *data);
+#ifndef MCP_NO_PRINTF
+MCP_API int  mcp_req_logf     (mcp_req *r, const char *level, const char *fmt, ...) MCP_PRINTF(3, 4);
+#endif
+/* A notification that belongs to this request, on its stream. params: JSON object text or NULL. */
+MCP_API int  mcp_req_notify   (mcp_req *r, const char *method, const char *params);
+
+/* -- requests: the answer, in one call. MCP_OK; MCP_ERR_MISUSE when it is answered already or a notification;
+   MCP_ERR_CANCELLED; MCP_ERR_ARGUMENT when what you gave is not JSON (the request is still open then). r is dead
+   afterwards, except inside its own handler. */
+MCP_API int  mcp_req_text  (mcp_req *r, const char *text);
+#ifndef MCP_NO_PRINTF
+MCP_API int  mcp_req_textf (mcp_req *r, const char *fmt, ...) MCP_PRINTF(2, 3);
+/* tools: a result with isError, which the model sees; other methods: error -32603 */
+MCP_API int  mcp_req_failf (mcp_req *r, const char *fmt, ...) MCP_PRINTF(2, 3);
+#endif
+MCP_API int  mcp_req_fail  (mcp_req *r, const char *text);
+/* a JSON-RPC error; data: JSON text or NULL */
+MCP_API int  mcp_req_error (mcp_req *r, int code, const char *message, const char *data);
+/* the whole result object; what the era requires is added where missing */
+MCP_API int  mcp_req_result(mcp_req *r, const char *json, size_t len);
+/* Or write the result's members: begin gives a writer inside the result object, end sends it. A tool result without
+   content gets some: the text of its structuredContent, or none. */
+MCP_API mcp_writer *mcp_req_begin(mcp_req *r);
+MCP_API int         mcp_req_end  (mcp_req *r);
+/* Or content piece by piece; mcp_req_done sends it. Bytes are encoded in base64 here. A failed piece fails the whole
+   answer in done. */
+MCP_API int  mcp_req_add_text    (mcp_req *r, const char *s, size_t len);
+MCP_API int  mcp_req_add_image   (mcp_req *r, const char *mime, const void *data, size_t len);
+MCP_API int  mcp_req_add_audio   (mcp_req *r, const char *mime, const void *data, size_t len);
+MCP_API int  mcp_req_add_resource(mcp_req *r, const char *uri, const char *mime, const void *data, size_t len,
+                                  bool binary);
+MCP_API int  mcp_req_add_link    (mcp_req *r, const char *uri, const char *name, const char *mime);
+MCP_API int  mcp_req_add_json    (mcp_req *r, const char *block, size_t len);     /* any other content block */
+/* structuredContent: any JSON value (an object, to be seen by legacy peers), as text, or written through a writer
+   whose top is that value. Its text is added as a text block if there is no content. Then mcp_req_done. */
+MCP_API int  mcp_req_structured  (mcp_req *r, const char *json, size_t len);
+MCP_API mcp_writer *mcp_req_structure(mcp_req *r);
+MCP_API int  mcp_req_done        (mcp_req *r);
+
+/* -- requests: the answer, later. Keep the id, not r; mcp_server_req gives r back, or NULL once it was cancelled,
+   answered, or its peer has gone. What was handed out before stays valid until the handler returns; ask mcp_req_args
+   again later. It belongs to the loop's thread: mcp_json_copy what a worker needs. 0: no memory (still to be answered
+   now). */
+MCP_API mcp_id   mcp_req_defer    (mcp_req *r);
+MCP_API mcp_req *mcp_server_req   (mcp_server *s, mcp_id id);
+/* fn(server, id, arg) is called once if the deferred request is cancelled, its peer has left (and drain_ms are over),
+   or the server is freed: tell the worker. Not after an answer, and never from inside a function of the request's. */
+MCP_API int      mcp_req_on_cancel(mcp_req *r, void (*fn)(mcp_server *s, mcp_id id, void *arg), void *arg);
+#endif /* MCP_NO_SERVER */
+
+/* == client ================================================================================================== */
+#ifndef MCP_NO_CLIENT
+
+typedef struct mcp_client mcp_client;
+#ifdef MCP_NO_SERVER
+enum { MCP_ERA_BOTH = 0, MCP_ERA_MODERN = 1, MCP_ERA_LEGACY = 2 };
+#endif
+
+/* All-zero means the defaults. Strings are copied. */
+typedef struct mcp_client_desc {
+    const char *name, *version;             /* required: who we are (Implementation) */
+    const char *title;
+    const char *const *argv;                /* the server to start, ends in NULL: no shell, PATH is searched. Not
+                                               with MCP_NO_POSIX */
+    const char *const *env;                 /* "K=V" entries over our environment, "K" alone takes K away; ends in
+                                               NULL */
+    bool clean_env;                         /* start from HOME LOGNAME PATH SHELL TERM USER alone */
+    const char *cwd;
+    mcp_io io;                              /* or a stream that is there already; it is closed with the client */
+    bool capture_stderr;                    /* drain the server's stderr and keep its last 4 KiB for error
+                                               sentences; default: inherited */
+    /* and hand it on; implies capture_stderr */
+    void (*on_stderr)(mcp_client *c, const char *bytes, size_t n, void *user);
+    const char *capabilities;               /* JSON object; default {} */
+    int era;                                /* MCP_ERA_BOTH: probe with server/discover, then fall back (a server that
+                                               exits at the probe is started once more); or what an earlier client found */
+    int start_timeout_ms;                   /* until ready; default 60,000 */
+    int probe_ms;                           /* how long server/discover may be silent, from the server's first byte
+                                               on; default 10,000 */
+    int timeout_ms, max_ms;                 /* of each request, from when it is on the wire: silence (progress starts
+                                               it anew), default 30,000; the deadline in all, default 600,000 */
+    int grace_ms;                           /* free: wait after closing stdin, and again after SIGTERM; default
+                                               2,000 */
+    size_t max_message;                     /* bytes of one message; default 64 MiB */
+    int max_pending;                        /* default 4,096 */
+    int max_pages;                          /* of one list; default 10,000 */
+    void (*on_ready)(mcp_client *c, int status, void *user);
+    void (*on_notify)(mcp_client *c, const char *method, const mcp_json *params, void *user);
+    /* A legacy server asks something (roots/list, sampling/createMessage, elicitation/create, ...): write the
+       result's members and return MCP_OK; or MCP_ERR_AGAIN and call mcp_client_answer later; or MCP_ERR_DECLINED,
+       MCP_ERR_CANCELLED (elicitation: that action; else an error); MCP_ERR_UNKNOWN, like no callback at all, answers
+       -32601. ping never comes here. */
+    int  (*on_ask)(mcp_client *c, mcp_id ask, const char *method, const mcp_json *params, mcp_writer *result,
+                   void *user);
+    mcp_allocator alloc;                    /* default: libc */
+    mcp_log log;                            /* default: silent */
+    int64_t (*now_ms)(void *user);          /* default: CLOCK_MONOTONIC */
+    void *user;                             /* for all callbacks above */
+} mcp_client_desc;
+
+/* One request: a tool call, or any method. All-zero means the defaults. Strings are copied. */
+typedef struct mcp_call {
+    const char *tool, *args;                /* tools/call: name, and arguments as JSON object text (NULL: {}) */
+    const char *method, *params;            /* or any method, params as JSON object text (NULL: none) */
+    const char *meta;                       /* JSON object merged into _meta: traceparent, keys of extensions */
+    int timeout_ms, max_ms;                 /* idle and in all; 0: the client's default, -1: none */
+    bool progress;                          /* ask for progress, which starts timeout_ms anew; on_progress implies
+                                               it */
+    /* total 0: unknown; message may be NULL */
+    void (*on_progress)(double done, double total, const char *message, void *user);
+    /* For a list method: called for each item of all pages (cursors are followed); false stops. fn gets the last
+       page. Items that are no objects are skipped. A list that the server does not know (-32601), but tools/list, is
+       an empty one. */
+    bool (*each)(const mcp_json *item, void *user);
+    mcp_reply_fn fn;                        /* called once when it is over; may be NULL */
+    void *user;
+} mcp_call;
+
+/* A client; starts the server or takes the stream, and returns at once. NULL only when there is no memory (io is
+   still yours then); any other failure (the command was not found) is kept: calls fail with it at once,
+   mcp_client_error tells it as a sentence, and on_ready gets it from the first step, or from free. */
+MCP_API mcp_client *mcp_client_new   (const mcp_client_desc *d);
+/* Ends: fails what is pending with MCP_ERR_CLOSED (calling back, before it returns), closes the server's stdin, waits
+   grace_ms, SIGTERM to its process group, waits grace_ms, SIGKILL, reaps. Blocks at most 2 * grace_ms + a little;
+   call mcp_client_close and step before it to wait without blocking. Inside a callback it takes effect when the
+   outermost call returns. */
+MCP_API void        mcp_client_free  (mcp_client *c);
+/* Begins that shutdown without blocking: pending requests fail with MCP_ERR_CLOSED in the next step, stdin is closed
+   once output has drained (at most grace_ms), then step goes on with it and returns MCP_ERR_CLOSED at its end.
+   Idempotent. */
+MCP_API int         mcp_client_close (mcp_client *c);
+/* Sends a request, or queues it until the client is ready. Its id, or 0: the client has failed or closed, a bad
+   argument, no memory, over max_pending; mcp_client_error says which, and fn is not called. Never calls back before
+   it returns. */
+MCP_API mcp_id      mcp_client_send  (mcp_client *c, const mcp_call *call);
+/* Ends a request with MCP_ERR_CANCELLED (fn is called from the next step) and tells the server. MCP_OK or
+   MCP_ERR_UNKNOWN. reason may be NULL. */
+MCP_API int         mcp_client_cancel(mcp_client *c, mcp_id id, const char *reason);
+/* Sends a notification. params: JSON object text or NULL. MCP_ERR_MISUSE before the client is ready. */
+MCP_API int         mcp_client_notify(mcp_client *c, const char *method, const char *params);
+/* Answers a question that on_ask put off. status as on_ask's; result: JSON object text for MCP_OK. MCP_ERR_UNKNOWN:
+   no such question (any more). */
+MCP_API int         mcp_client_answer(mcp_client *c, mcp_id ask, int status, const char *result);
+#ifndef MCP_NO_POSIX
+/* For other threads; see mcp_post. */
+MCP_API mcp_poster *mcp_client_poster(mcp_client *c);
+#endif
+
+/* the result of server/discover or initialize; NULL until ready */
+MCP_API const mcp_json *mcp_client_info    (const mcp_client *c);
+MCP_API const char     *mcp_client_protocol(const mcp_client *c);           /* "2025-11-25", ...; NULL until ready */
+/* MCP_ERA_MODERN or _LEGACY; MCP_ERA_BOTH: not known yet */
+MCP_API int             mcp_client_era     (const mcp_client *c);
+/* The last failure as a sentence, of the client or of a call; it stays until the next failure, so look at a status
+   first. "" when there was none. Never NULL; valid until the next call that can move the client on. */
+MCP_API const char     *mcp_client_error   (const mcp_client *c);
+MCP_API mcp_stats       mcp_client_stats   (const mcp_client *c);
+
+/* For your own loop; as mcp_server_pollfds and its neighbours. step: MCP_OK while the client lives (its shutdown
+   included), then MCP_ERR_CLOSED, or the error that ended it. */
+MCP_API int mcp_client_pollfds(mcp_client *c, struct pollfd *fds, int cap);
+MCP_API int mcp_client_timeout(const mcp_client *c);
+MCP_API int mcp_client_step   (mcp_client *c, const struct pollfd *fds, int n);
+/* Blocking, built from the three above. wait: polls once for at most timeout_ms (-1: no limit of its own) and steps
+   once; its result is step's. call: sends and waits until it is settled; never NULL; the reply lives until the next
+   call that can move the client on. Both may be called inside any callback, eight levels deep. */
+MCP_API int              mcp_client_wait (mcp_client *c, int timeout_ms);
+MCP_API const mcp_reply *mcp_client_call (mcp_client *c, const mcp_call *call);
+#endif /* MCP_NO_CLIENT */
+
+#ifdef __cplusplus
+}
+#endif
+#endif /* MCP_MODEL_CONTEXT_PROTOCOL_H */
+/* ============================================================================================================== *
+ *                                               IMPLEMENTATION                                                   *
+ * ============================================================================================================== */
+#ifdef MCP_IMPLEMENTATION
+#ifndef MCP_IMPLEMENTED
+#define MCP_IMPLEMENTED
+#include <stdlib.h>
+#include <string.h>
+#include <stdarg.h>
+#ifndef MCP_NO_PRINTF
+#  include <stdio.h>
+#endif
+#ifndef MCP_NO_POSIX
+#  include <sys/types.h>
+#  include <sys/stat.h>
+#  include <sys/socket.h>
+#  include <sys/un.h>
+#  include <sys/wait.h>
+#  include <errno.h>
+#  include <fcntl.h>
+#  include <limits.h>
+#  include <poll.h>
+#  include <signal.h>
+#  include <time.h>
+#  include <unistd.h>
+#  ifdef __linux__
+#    include <sys/syscall.h>
+#  endif
+#endif
+/* Bytes that strings are searched by at a time; see >>json. */
+#if !defined(MCPI_PLAIN_C) && (defined(__GNUC__) || defined(__clang__)) && defined(__SSE2__)
+#  include <emmintrin.h>
+#  define MCPI_SSE2
+#  define MCPI_WIDE 16
+#elif !defined(MCPI_PLAIN_C) && (defined(__GNUC__) || defined(__clang__)) && defined(__ARM_NEON)
+#  include <arm_neon.h>
+#  define MCPI_NEON
+#  define MCPI_WIDE 16
+#else
+#  define MCPI_WIDE 8
+#endif
+/* A build for size (-Os) leaves out the fast paths that slower code beside them can stand in for. */
+#ifdef __OPTIMIZE_SIZE__
+#  define MCPI_FAST 0
+#else
+#  define MCPI_FAST 1
+#endif
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#ifndef MCP_MAX_DEPTH
+#  define MCP_MAX_DEPTH 512                 /* how deep the JSON reader follows arrays and objects */
+#endif
+
+/* ============================================================================================================== *
+ * >>status  what can go wrong, and how it is said                                                                 *
+ * ============================================================================================================== */
+/* Statuses are small negative numbers; the list in the public part above makes the enum there and the
+   sentences here, so the two cannot drift apart. Where a status says too little (which file, which tool),
+   objects keep a sentence of their own. Those are made by mcpi_say, a printf of a few lines: the core must
+   not drag in stdio, and libc's printf follows the locale. */
+
+int mcp_version(void)
+{
+    return MCP_VERSION_NUMBER;
+}
+
+const char *mcp_strerror(int status)
+{
+    switch (status) {
+    case MCP_OK: return "ok";
+#define MCP_X(name, number, text) case MCP_ERR_##name: return text;
+    MCP_STATUS_LIST(MCP_X)
+#undef MCP_X
+    default: return "unknown status";
+    }
+}
+
+/* A piece of text that is being said: `full` once something did not fit. */
+typedef struct mcpi_said { char *buf; size_t cap, len; bool full; } mcpi_said;
+
+static void mcpi_say_bytes(mcpi_said *t, const char *s, size_t n)
+{
+    size_t room = t->cap - 1 - t->len;
+    if (t->full) return;
+    if (n > room) { n = room; t->full = true; }
+    if (n) memcpy(t->buf + t->len, s, n);
+    t->len += n;
+}
+
+static void mcpi_say_number(mcpi_said *t, uint64_t u, bool negative)
+{
+    char digits[21], *p = digits + sizeof digits;
+    do *--p = (char)('0' + (int)(u % 10)); while ((u /= 10) != 0);
+    if (negative) *--p = '-';
+    mcpi_say_bytes(t, p, (size_t)(digits + sizeof digits - p));
+}
+
+static void mcpi_say_signed(mcpi_said *t, int64_t n)
+{
+    mcpi_say_number(t, n < 0 ? 0 - (uint64_t)n : (uint64_t)n, n < 0);
+}
+
+/* At most `max` bytes of s, which needs no NUL within them. */
+static void mcpi_say_string(mcpi_said *t, const char *s, size_t max)
+{
+    size_t n = 0;
+    if (!s) s = "(null)";
+    while (n < max && s[n]) n++;
+    mcpi_say_bytes(t, s, n);
+}
+
+/* Takes a UTF-8 sequence off the end that was cut in two. */
+static void mcpi_say_mend(mcpi_said *t)
+{
+    size_t at = t->len, want;
+    while (at && t->len - at < 3 && ((unsigned char)t->buf[at - 1] & 0xC0) == 0x80) at--;
+    if (!at || (unsigned char)t->buf[at - 1] < 0xC0) return;
+    want = (unsigned char)t->buf[at - 1] >= 0xF0 ? 4 : (unsigned char)t->buf[at - 1] >= 0xE0 ? 3 : 2;
+    if (t->len - (at - 1) < want) t->len = at - 1;
+}
+
+/* %s (NULL: "(null)"), %.*s, %c, %d int, %u unsigned, %z size_t, %l int64_t, %%. Ends in NUL whenever there
+   is a buffer, cuts between characters, and returns the length written. */
+static size_t mcpi_vsay(char *buf, size_t cap, const char *fmt, va_list ap)
+{
+    mcpi_said t;
+    if (!buf || !cap) return 0;
+    t.buf = buf; t.cap = cap; t.len = 0; t.full = false;
+    while (*fmt) {
+        const char *run = fmt;
+        size_t max = MCP_NTS;
+        char c;
+        while (*fmt && *fmt != '%') fmt++;
+        mcpi_say_bytes(&t, run, (size_t)(fmt - run));
+        if (!*fmt || !*++fmt) break;
+        if (fmt[0] == '.' && fmt[1] == '*' && fmt[2] == 's') {
+            int given = va_arg(ap, int);
+            max = given < 0 ? 0 : (size_t)given;
+            fmt += 2;
+        }
+        switch (c = *fmt++) {
+        case 's': mcpi_say_string(&t, va_arg(ap, const char *), max); break;
+        case 'd': mcpi_say_signed(&t, va_arg(ap, int)); break;
+        case 'u': mcpi_say_number(&t, va_arg(ap, unsigned), false); break;
+        case 'z': mcpi_say_number(&t, va_arg(ap, size_t), false); break;
+        case 'l': mcpi_say_signed(&t, va_arg(ap, int64_t)); break;
+        case 'c': c = (char)va_arg(ap, int); mcpi_say_bytes(&t, &c, 1); break;
+        default:  mcpi_say_bytes(&t, &c, 1); break;
+        }
+    }
+    if (t.full) mcpi_say_mend(&t);
+    buf[t.len] = 0;
+    return t.len;
+}
+
+static MCP_UNUSED size_t mcpi_say(char *buf, size_t cap, const char *fmt, ...)
+{
+    va_list ap;
+    size_t n;
+    va_start(ap, fmt);
+    n = mcpi_vsay(buf, cap, fmt, ap);
+    va_end(ap);
+    return n;
+}
+
+/* ============================================================================================================== *
+ * >>memory  one hook, a pool, arenas                                                                              *
+ * ============================================================================================================== */
+/* Every byte the library holds comes through one function pointer, which is told the old size of what it
+   frees or resizes: an allocator for a small board then needs no bookkeeping of its own. On top of it stand
+   two things. A pool cuts one block of the user's memory into pieces. An arena gives out memory that is freed
+   all at once; parsed JSON lives in one. After its first message an arena is one block that is used over and
+   over, because a fresh page costs more than parsing what is in it. */
+
+#define MCPI_ALIGN (2 * sizeof(void *))     /* enough for any type of C99 */
+
+/* n rounded up to whole units of MCPI_ALIGN, or 0 when that is over SIZE_MAX. */
+static size_t mcpi_align(size_t n)
+{
+    return (n + (MCPI_ALIGN - 1)) & ~(size_t)(MCPI_ALIGN - 1);
+}
+
+/* How far p is from the next aligned address. */
+static size_t mcpi_misaligned(const void *p)
+{
+    return (size_t)(0 - (uintptr_t)p) & (MCPI_ALIGN - 1);
+}
+
+static void *mcpi_resize(const mcp_allocator *a, void *p, size_t old_size, size_t new_size)
+{
+    if (a && a->resize) return p || new_size ? a->resize(a->user, p, old_size, new_size) : NULL;
+    if (new_size) return realloc(p, new_size);
+    free(p);
+    return NULL;
+}
+
+static void *mcpi_alloc(const mcp_allocator *a, size_t n)
+{
+    return mcpi_resize(a, NULL, 0, n);
+}
+
+static void mcpi_free(const mcp_allocator *a, void *p, size_t n)
+{
+    if (p) (void)mcpi_resize(a, p, n, 0);
+}
+
+static MCP_UNUSED void *mcpi_zalloc(const mcp_allocator *a, size_t n)
+{
+    void *p = mcpi_alloc(a, n);
+    if (p) memset(p, 0, n);
+    return p;
+}
+
+/* A copy with a NUL behind it; NULL for NULL. */
+static MCP_UNUSED char *mcpi_strdup(const mcp_allocator *a, const char *s, size_t len)
+{
+    char *copy;
+    if (!s) return NULL;
+    if (len == MCP_NTS) len = strlen(s);
+    if (len + 1 == 0 || !(copy = (char *)mcpi_alloc(a, len + 1))) return NULL;
+    memcpy(copy, s, len);
+    copy[len] = 0;
+    return copy;
+}
+
+static MCP_UNUSED void mcpi_strfree(const mcp_allocator *a, char *s)
+{
+    if (s) mcpi_free(a, s, strlen(s) + 1);
+}
+
+/* Doubles *buf until it holds `need` bytes, and at most `limit` (0: no limit). What was in it stays, also on
+   failure. */
+static bool mcpi_grow(const mcp_allocator *a, char **buf, size_t *cap, size_t need, size_t limit)
+{
+    size_t n = *cap ? *cap : 64;
+    char *p;
+    if (need <= *cap) return true;
+    if (limit && need > limit) return false;
+    while (n < need) n = n > MCP_NTS / 2 ? need : n * 2;
+    if (limit && n > limit) n = limit;
+    p = (char *)mcpi_resize(a, *buf, *cap, n);
+    if (!p) return false;
+    *buf = p;
+    *cap = n;
+    return true;
+}
+
+/* -- the pool -------------------------------------------------------------------------------------------- */
+/* The block is a row of chunks without gaps, each a header and its bytes. Freeing marks a chunk; whoever
+   walks over free chunks joins them. */
+
+typedef struct mcpi_chunk {
+    size_t size;                            /* with this header; a multiple of MCPI_ALIGN */
+    size_t taken;                           /* 0: free */
+} mcpi_chunk;
+
+static mcpi_chunk *mcpi_chunk_next(mcpi_chunk *c)
+{
+    return (mcpi_chunk *)(void *)((char *)c + c->size);
+}
+
+/* Joins c with the free chunks behind it. */
+static void mcpi_chunk_join(mcp_pool *p, mcpi_chunk *c)
+{
+    mcpi_chunk *end = (mcpi_chunk *)(void *)(p->base + p->size), *next;
+    while ((next = mcpi_chunk_next(c)) != end && !next->taken) c->size += next->size;
+}
+
+/* Takes `need` bytes of c, which has them; what is left over becomes a free chunk. */
+static void mcpi_chunk_take(mcp_pool *p, mcpi_chunk *c, size_t need)
+{
+    if (c->size - need >= 2 * sizeof(mcpi_chunk)) {
+        mcpi_chunk *rest = (mcpi_chunk *)(void *)((char *)c + need);
+        rest->size = c->size - need;
+        rest->taken = 0;
+        c->size = need;
+    }
+    c->taken = 1;
+    p->used += c->size;
+    if (p->used > p->peak) p->peak = p->used;
+}
+
+static void *mcpi_pool_resize(void *user, void *ptr, size_t old_size, size_t new_size)
+{
+    mcp_pool *p = (mcp_pool *)user;
+    mcpi_chunk *c, *end;
+    size_t need = mcpi_align(new_size) + sizeof(mcpi_chunk);
+    void *moved;
+    if (!p) return NULL;
+    if (ptr) {
+        c = (mcpi_chunk *)ptr - 1;
+        p->used -= c->size;
+        if (!new_size) { c->taken = 0; return NULL; }
+        if (need > new_size) {
+            size_t was = c->size;
+            mcpi_chunk_join(p, c);
+            if (c->size >= need) { mcpi_chunk_take(p, c, need); return ptr; }
+            mcpi_chunk_take(p, c, was);     /* as before, so that what stands behind it is free again */
+        } else p->used += c->size;
+    }
+    if (!new_size || need <= new_size || !p->size) return NULL;
+    end = (mcpi_chunk *)(void *)(p->base + p->size);
+    for (c = (mcpi_chunk *)(void *)p->base; c != end; c = mcpi_chunk_next(c)) {
+        if (c->taken) continue;
+        mcpi_chunk_join(p, c);
+        if (c->size < need) continue;
+        mcpi_chunk_take(p, c, need);
+        moved = c + 1;
+        if (!ptr) return moved;
+        memcpy(moved, ptr, old_size < new_size ? old_size : new_size);
+        (void)mcpi_pool_resize(p, ptr, old_size, 0);
+        return moved;
+    }
+    return NULL;
+}
+
+mcp_allocator mcp_pool_init(mcp_pool *pool, void *memory, size_t size)
+{
+    mcp_allocator a;
+    a.resize = mcpi_pool_resize;
+    a.user = pool;
+    if (!pool) return a;
+    memset(pool, 0, sizeof *pool);
+    if (memory && size >= mcpi_misaligned(memory) + 2 * sizeof(mcpi_chunk)) {
+        mcpi_chunk *all;
+        pool->base = (char *)memory + mcpi_misaligned(memory);
+        pool->size = (size - mcpi_misaligned(memory)) & ~(size_t)(MCPI_ALIGN - 1);
+        all = (mcpi_chunk *)(void *)pool->base;
+        all->size = pool->size;
+        all->taken = 0;
+    }
+    return a;
+}
+
+/* -- arenas ---------------------------------------------------------------------------------------------- */
+/* [next, next + left) is free. Memory is cut off its front; while the JSON reader lets its tape grow there,
+   strings that need memory of their own are cut off its back. */
+
+#define MCPI_BLOCK_MIN ((size_t)1024)
+
+typedef struct mcpi_block { struct mcpi_block *older; size_t size; } mcpi_block;
+
+void mcp_arena_init(mcp_arena *a, const mcp_allocator *alloc, size_t limit)
+{
+    if (!a) return;
+    memset(a, 0, sizeof *a);
+    if (alloc) a->alloc = *alloc;
+    a->limit = limit;
+}
+
+void mcp_arena_fixed(mcp_arena *a, void *memory, size_t size)
+{
+    size_t skip = mcpi_misaligned(memory);
+    mcp_arena_init(a, NULL, 0);
+    if (!a) return;
+    a->fixed = true;
+    if (!memory || size < skip) return;
+    a->blocks = a->next = (char *)memory + skip;
+    a->left = a->total = size - skip;
+}
+
+/* Makes at least `need` bytes free in one piece, and as much again as there was if it may: whoever grows step
+   by step then copies little. What is free in the older block is lost until the reset. */
+static bool mcpi_arena_block(mcp_arena *a, size_t need)
+{
+    size_t room = (a->limit ? a->limit : MCP_NTS) - a->total;
+    size_t want = a->total < MCPI_BLOCK_MIN ? MCPI_BLOCK_MIN : a->total;
+    mcpi_block *b;
+    if (a->fixed || need > MCP_NTS - sizeof *b - MCPI_ALIGN) return false;
+    need += sizeof *b + MCPI_ALIGN;         /* an allocator for 32 bits may align less than we do */
+    if (need > room) return false;
+    if (want < need) want = need;
+    if (want > room) want = room;
+    b = (mcpi_block *)mcpi_alloc(&a->alloc, want);
+    if (!b && want > need) b = (mcpi_block *)mcpi_alloc(&a->alloc, want = need);
+    if (!b) return false;
+    b->older = (mcpi_block *)a->blocks;
+    b->size = want;
+    a->blocks = b;
+    a->total += want;
+    a->next = (char *)(b + 1) + mcpi_misaligned(b + 1);
+    a->left = want - (size_t)(a->next - (char *)b);
+    return true;
+}
+
+void *mcp_arena_alloc(mcp_arena *a, size_t size)
+{
+    size_t n = mcpi_align(size ? size : 1);
+    char *p;
+    if (!a || n < size || (n > a->left && !mcpi_arena_block(a, n))) return NULL;
+    p = a->next;
+    a->next += n;
+    a->left -= n;
+    return p;
+}
+
+void mcp_arena_free(mcp_arena *a)
+{
+    mcpi_block *b, *older;
+    if (!a) return;
+    if (a->fixed) { mcp_arena_reset(a); return; }
+    for (b = (mcpi_block *)a->blocks; b; b = older) {
+        older = b->older;
+        mcpi_free(&a->alloc, b, b->size);
+    }
+    a->blocks = a->next = NULL;
+    a->left = a->total = 0;
+}
+
+void mcp_arena_reset(mcp_arena *a)
+{
+    mcpi_block *b;
+    if (!a) return;
+    b = (mcpi_block *)a->blocks;
+    if (a->fixed) {
+        a->next = (char *)a->blocks;
+        a->left = a->total;
+    } else if (b && b->older) {
+        size_t all = a->total;
+        mcp_arena_free(a);
+        if (all > sizeof *b + MCPI_ALIGN) (void)mcpi_arena_block(a, all - sizeof *b - MCPI_ALIGN);
+    } else if (b) {
+        a->next = (char *)(b + 1) + mcpi_misaligned(b + 1);
+        a->left = b->size - (size_t)(a->next - (char *)b);
+    }
+}
+
+/* ============================================================================================================== *
+ * >>json  JSON: reading and writing                                                                               *
+ * ============================================================================================================== */
+/* A parsed text is a tape: one row of small nodes in the order of the text, a member's key right before its
+   value. A container knows how many nodes it spans, so the next sibling is one addition away, and nothing
+   ever recurses. Strings are decoded where they stand in the text, with a NUL over their closing quote;
+   numbers stay text until somebody asks for a value, so a 30-digit id passes through unharmed. The reader
+   checks everything in one pass: grammar, UTF-8, depth. It never looks at the byte behind the text.
+
+   Long runs without anything special are the common case in strings, so reader and writer search 16 bytes at
+   a time where the compiler says how (SSE2, NEON), else 8 bytes in a word. What they find is the same
+   everywhere. */
+
+/* -- characters ------------------------------------------------------------------------------------------ */
+
+#define MCPI_FFFD "\xEF\xBF\xBD"            /* the replacement character */
+
+/* Of the MCPI_WIDE bytes at p, how many stand before the first that is special in a string: quote, backslash,
+   control byte, or part of a UTF-8 sequence. MCPI_WIDE: none is. */
+static inline unsigned mcpi_plain(const char *p)
+{
+#if defined(MCPI_SSE2)
+    __m128i x = _mm_loadu_si128((const __m128i *)(const void *)p);
+    __m128i hit = _mm_or_si128(_mm_cmpeq_epi8(x, _mm_set1_epi8('"')), _mm_cmpeq_epi8(x, _mm_set1_epi8('\\')));
+    hit = _mm_or_si128(hit, _mm_cmplt_epi8(x, _mm_set1_epi8(0x20)));   /* signed: 0x80 and up, too */
+    return (unsigned)__builtin_ctz((unsigned)_mm_movemask_epi8(hit) | 1u << 16);
+#elif defined(MCPI_NEON)
+    uint8x16_t x = vld1q_u8((const uint8_t *)p);
+    uint8x16_t hit = vorrq_u8(vceqq_u8(x, vdupq_n_u8('"')), vceqq_u8(x, vdupq_n_u8('\\')));
+    uint64_t bits;                                                          /* four bits for each byte */
+    hit = vorrq_u8(hit, vcltq_s8(vreinterpretq_s8_u8(x), vdupq_n_s8(0x20)));
+    bits = vget_lane_u64(vreinterpret_u64_u8(vshrn_n_u16(vreinterpretq_u16_u8(hit), 4)), 0);
+    return bits ? (unsigned)__builtin_ctzll(bits) >> 2 : 16;
+#else
+    const unsigned char *u = (const unsigned char *)p;
+    const uint64_t ones = UINT64_C(0x0101010101010101);
+    uint64_t x, hit;
+    unsigned n;
+    /* The first byte goes lowest. A borrow can make a byte look special only above one that is. */
+    x = (uint64_t)u[0] | (uint64_t)u[1] << 8 | (uint64_t)u[2] << 16 | (uint64_t)u[3] << 24 |
+        (uint64_t)u[4] << 32 | (uint64_t)u[5] << 40 | (uint64_t)u[6] << 48 | (uint64_t)u[7] << 56;
+    hit = (((x ^ ones * '"') - ones) | ((x ^ ones * '\\') - ones) | (x - ones * 0x20) | x) & ones * 0x80;
+    if (!hit) return 8;
+    for (n = 0; !(hit & 0x80); n++) hit >>= 8;
+    return n;
+#endif
+}
+
+/* Is c special in the sense of mcpi_plain? */
+static inline bool mcpi_special(char c)
+{
+    return (signed char)c < 0x20 || c == '"' || c == '\\';
+}
+
+/* Is one of the eight bytes of x special? See mcpi_plain. */
+static inline bool mcpi_word_special(uint64_t x)
+{
+    const uint64_t ones = UINT64_C(0x0101010101010101);
+    uint64_t hit = ((x ^ ones * '"') - ones) | ((x ^ ones * '\\') - ones) | (x - ones * 0x20) | x;
+    return (hit & ones * 0x80) != 0;
+}
+
+/* Copies n < 16 bytes and returns true if none is special. */
+static inline bool mcpi_move_plain(char *d, const char *s, size_t n)
+{
+    uint64_t a = 0, b;
+    if (n >= 8) {
+        memcpy(&a, s, 8); memcpy(&b, s + n - 8, 8);
+        if (mcpi_word_special(a) || mcpi_word_special(b)) return false;
+        memcpy(d, &a, 8); memcpy(d + n - 8, &b, 8);
+    } else if (n >= 4) {
+        uint32_t i, j;
+        memcpy(&i, s, 4); memcpy(&j, s + n - 4, 4);
+        if (mcpi_word_special((uint64_t)i << 32 | j)) return false;
+        memcpy(d, &i, 4); memcpy(d + n - 4, &j, 4);
+    } else
+        for (; n; n--) {
+            if (mcpi_special(*s)) return false;
+            *d++ = *s++;
+        }
+    return true;
+}
+
+/* The first special byte of [p, end), or end. */
+static inline const char *mcpi_plain_end(const char *p, const char *end)
+{
+    for (; MCPI_FAST && end - p >= MCPI_WIDE; p += MCPI_WIDE) {
+        unsigned k = mcpi_plain(p);
+        if (k < MCPI_WIDE) return p + k;
+    }
+    while (p < end && !mcpi_special(*p)) p++;
+    return p;
+}
+
+/* Moves n < 16 bytes, also to the left over themselves; never writes more than n. */
+static inline void mcpi_move(char *d, const char *s, size_t n)
+{
+    uint64_t a, b;
+    uint32_t i, j;
+    if (n >= 8) {
+        memcpy(&a, s, 8); memcpy(&b, s + n - 8, 8);
+        memcpy(d, &a, 8); memcpy(d + n - 8, &b, 8);
+    } else if (n >= 4) {
+        memcpy(&i, s, 4); memcpy(&j, s + n - 4, 4);
+        memcpy(d, &i, 4); memcpy(d + n - 4, &j, 4);
+    } else for (; n; n--) *d++ = *s++;
+}
+
+static inline bool mcpi_is_blank(char c)
+{
+    return c == ' ' || c == '\n' || c == '\r' || c == '\t';
+}
+
+/* Behind the white space at p: the four characters of RFC 8259 and no others. */
+static const char *mcpi_blanks(const char *p, const char *end)
+{
+    for (;;) {
+        while (MCPI_FAST && end - p >= 8 && memcmp(p, "        ", 8) == 0) p += 8;      /* indented text */
+        if (p == end || !mcpi_is_blank(*p)) return p;
+        p++;
+    }
+}
+
+/* The length of the well-formed UTF-8 sequence at p, of which four bytes can be read; 0: it is none. By the
+   highest bits of the code point. */
+static inline int mcpi_utf8_quick(const char *p)
+{
+    const unsigned char *u = (const unsigned char *)p;
+    uint32_t w = u[0] | (uint32_t)u[1] << 8 | (uint32_t)u[2] << 16 | (uint32_t)u[3] << 24, top;
+    if ((w & 0xC0E0) == 0x80C0) return w & 0x1E ? 2 : 0;
+    if ((w & 0xC0C0F0) == 0x8080E0) {
+        top = (w & 15) << 1 | (w >> 13 & 1);
+        return top && top != 0xD800 >> 11 ? 3 : 0;
+    }
+    top = (w & 7) << 2 | (w >> 12 & 3);
+    return (w & 0xC0C0C0F8) == 0x808080F0 && top && top <= 0x10FFFF >> 16 ? 4 : 0;
+}
+
+/* The length of the UTF-8 sequence at p, whose first byte is 0x80 or above: 2 to 4; or, if it is ill-formed,
+   minus the number of bytes that one U+FFFD stands for (the longest part that could have begun a sequence, as
+   the Unicode Standard recommends). */
+static int mcpi_utf8(const char *p, const char *end)
+{
+    const unsigned char *u = (const unsigned char *)p;
+    unsigned c = u[0], low, high;
+    int i, n;
+    low = c == 0xE0 ? 0xA0 : c == 0xF0 ? 0x90 : 0x80;
+    high = c == 0xED ? 0x9F : c == 0xF4 ? 0x8F : 0xBF;
+    n = c < 0xE0 ? 2 : c < 0xF0 ? 3 : 4;
+    if (c < 0xC2 || c > 0xF4) return -1;
+    for (i = 1; i < n; i++, low = 0x80, high = 0xBF)
+        if (p + i >= end || u[i] < low || u[i] > high) return -i;
+    return n;
+}
+
+/* Moves over UTF-8 sequences, and over single blanks between them: words mostly end so. Stops at p itself if
+   the first is ill-formed. */
+static const char *mcpi_utf8_run(const char *p, const char *end)
+{
+    while (p < end && *p & 0x80) {
+        int k = MCPI_FAST && end - p >= 4 ? mcpi_utf8_quick(p) : 0;
+        if (!k) k = mcpi_utf8(p, end);
+        if (k < 0) break;
+        p += k;
+        if (p < end && *p == ' ') p++;
+    }
+    return p;
+}
+
+/* Writes a code point; a surrogate, too, as three bytes. */
+static char *mcpi_utf8_put(char *d, unsigned c)
+{
+    if (c < 0x80) { *d++ = (char)c; return d; }
+    if (c < 0x800) *d++ = (char)(0xC0 | c >> 6);
+    else {
+        if (c < 0x10000) *d++ = (char)(0xE0 | c >> 12);
+        else {
+            *d++ = (char)(0xF0 | c >> 18);
+            *d++ = (char)(0x80 | (c >> 12 & 0x3F));
+        }
+        *d++ = (char)(0x80 | (c >> 6 & 0x3F));
+    }
+    *d++ = (char)(0x80 | (c & 0x3F));
+    return d;
+}
+
+/* Four hexadecimal digits, or -1. */
+static int mcpi_hex4(const char *p, const char *end)
+{
+    int i, v = 0;
+    if (end - p < 4) return -1;
+    for (i = 0; i < 4; i++) {
+        unsigned c = (unsigned char)p[i], d = c - '0';
+        if (d > 9) {
+            d = (c | 32) - 'a';
+            if (d > 5) return -1;
+            d += 10;
+        }
+        v = v << 4 | (int)d;
+    }
+    return v;
+}
+
+/* What the second character of an escape stands for, or 0: `u` and what is none. Each of the eight letters
+   has a place of its own in the table, found by arithmetic: what comes next in a text is hard to foresee, and
+   a jump that was guessed wrong costs more. */
+static inline char mcpi_unescape(char c)
+{
+    static const char letter[17] = "./\\.b.f..nrt\"...", meaning[17] = "./\\.\b.\f..\n\r\t\"...";
+    unsigned at = (unsigned)(unsigned char)c * 3 >> 3 & 15;
+    return letter[at] == c && c != '.' ? meaning[at] : 0;
+}
+
+/* Behind the digits at p. */
+static inline const char *mcpi_digits(const char *p, const char *end)
+{
+    while (p < end && (unsigned char)(*p - '0') < 10) p++;
+    return p;
+}
+
+/* Moves *pp over a number: -? (0 | [1-9][0-9]*) (. [0-9]+)? ([eE] [+-]? [0-9]+)?, which is stricter than C.
+   False: *pp is the byte that does not fit. */
+static bool mcpi_scan_number(const char **pp, const char *end)
+{
+    const char *p = *pp, *q;
+    if (*p == '-') p++;
+    q = mcpi_digits(p, end);
+    if (q == p) { *pp = q; return false; }
+    if (*p == '0' && q - p > 1) { *pp = p + 1; return false; }
+    if (q < end && *q == '.') {
+        p = q + 1;
+        q = mcpi_digits(p, end);
+        if (q == p) { *pp = q; return false; }
+    }
+    if (q < end && (*q == 'e' || *q == 'E')) {
+        p = q + 1;
+        if (p < end && (*p == '+' || *p == '-')) p++;
+        q = mcpi_digits(p, end);
+        if (q == p) { *pp = q; return false; }
+    }
+    *pp = q;
+    return true;
+}
+
+/* Moves *pp over `true`, `false` or `null`; false: to the byte that does not fit. */
+static bool mcpi_scan_word(const char **pp, const char *end)
+{
+    const char *p = *pp, *word = *p == 't' ? "true" : *p == 'f' ? "false" : "null";
+    for (; *word && p < end && *p == *word; word++) p++;
+    *pp = p;
+    return !*word;
+}
+
+/* -- the reader ------------------------------------------------------------------------------------------ */
+
+/* {"a": [1, 2], "b": "c"} becomes seven nodes:
+
+       0  object  2 children, spans 7   last
+       1  key     "a"
+       2  array   2 children, spans 3   member
+       3  number  1
+       4  number  2                     last
+       5  key     "b"
+       6  string  "c"                   member, last
+
+   The next sibling of node 2 is behind what it spans and behind the key that stands there: 2 + 3 + 1. A text
+   ends up with one node for every few bytes, so they are kept at 16 bytes (12 where pointers have 32 bits).
+
+   A string that has to be longer than its source, or needs to remember more than its bytes, moves to the
+   arena; all others stay in the text. */
+
+/* What a node says besides its type. */
+#define MCPI_TYPE   7u
+#define MCPI_KEY    8u                      /* the key of the value that follows */
+#define MCPI_MEMBER 16u                     /* a value with its key before it */
+#define MCPI_LAST   32u                     /* no sibling follows */
+#define MCPI_TRUE   64u
+#define MCPI_LONE   128u                    /* it holds lone surrogates: behind its NUL is a second form of
+                                               that length, with ED Ax xx or ED Bx xx where this has U+FFFD */
+struct mcp_json {
+    union {
+        const char *text;                   /* strings: decoded; numbers: as they came */
+        size_t span;                        /* containers: nodes in all; while open: back to the parent */
+    } u;
+    uint32_t n;                             /* bytes of text; children */
+    uint32_t tag;                           /* mcp_type and flags */
+};
+
+#define MCPI_TEXT_MAX ((size_t)0xFFFFFFFE)  /* lengths are 32 bits wide in a node */
+
+/* Flags of mcpi_parse. */
+#define MCPI_REPLACE_UTF8 1u                /* ill-formed UTF-8 in strings becomes U+FFFD and is no error */
+
+typedef struct mcpi_reader {
+    mcp_arena *arena;
+    const char *end;
+    unsigned flags;
+    mcp_json *tape, *node, *room;           /* first node, the next to be written, the end of what fits */
+    mcp_json *open, *last;                  /* the innermost open container; the last finished value in it */
+    mcp_json top;                           /* stands in for a container around the whole text */
+    const char *stop;                       /* where reading failed; NULL: no memory */
+} mcpi_reader;
+
+/* The tape has what the arena has free. When that runs out, it moves to a new block of at least twice the
+   size. `extra`: bytes wanted besides. */
+static bool mcpi_tape_grow(mcpi_reader *r, size_t extra)
+{
+    mcp_json *old = r->tape;
+    size_t used = (size_t)(r->node - old) * sizeof *old;
+    r->stop = NULL;
+    if (used > MCP_NTS / 4 || extra > MCP_NTS / 4) return false;
+    if (!mcpi_arena_block(r->arena, used * 2 + 16 * sizeof *old + extra)) return false;
+    r->tape = (mcp_json *)(void *)r->arena->next;
+    r->room = r->tape + r->arena->left / sizeof *old;
+    if (used) memcpy(r->tape, old, used);
+    r->node = r->tape + (r->node - old);
+    if (r->open != &r->top) r->open = r->tape + (r->open - old);
+    if (r->last) r->last = r->tape + (r->last - old);
+    return true;
+}
+
+/* n more bytes for a string, from the arena while the tape grows in it: from its end. There is still room for
+   the node that is being made. */
+static char *mcpi_reader_alloc(mcpi_reader *r, size_t n)
+{
+    size_t used = (size_t)((char *)(r->node + 1) - (char *)r->tape);
+    if (n > r->arena->left - used && !mcpi_tape_grow(r, n)) return NULL;
+    r->arena->left -= n;
+    r->room = r->tape + r->arena->left / sizeof *r->tape;
+    return r->arena->next + r->arena->left;
+}
+
+/* Decodes the \u escape at p to *d, and returns the byte behind it, or NULL. A lone surrogate is written as
+   three bytes all the same, and *lone set: mcpi_string puts it right. */
+static const char *mcpi_escape_u(const char *p, const char *end, char **d, bool *lone)
+{
+    int low, c = mcpi_hex4(p + 2, end);
+    if (c < 0) return NULL;
+    p += 6;
+    if ((c & 0xF800) == 0xD800) {
+        low = c < 0xDC00 && end - p >= 6 && p[0] == '\\' && p[1] == 'u' ? mcpi_hex4(p + 2, end) : -1;
+        if ((low & ~0x3FF) == 0xDC00) {
+            c = 0x10000 + ((c & 0x3FF) << 10 | (low & 0x3FF));
+            p += 6;
+        } else *lone = true;
+    }
+    *d = mcpi_utf8_put(*d, (unsigned)c);
+    return p;
+}
+
+/* Room in the arena for a string of which `done` bytes are decoded and the rest begins at p: U+FFFD may be
+   longer than what it replaces. */
+static char *mcpi_string_room(mcpi_reader *r, const char *p, size_t done)
+{
+    size_t n = done + 4 + MCPI_WIDE;
+    r->stop = NULL;
+    if (n > MCP_NTS / 8 || (size_t)(r->end - p) > MCP_NTS / 8) return NULL;
+    for (; p < r->end && *p != '"'; p++, n++) {
+        if (*p & 0x80) n += 2;
+        else if (*p == '\\' && r->end - p > 1) { p++; n++; }
+    }
+    return n > MCPI_TEXT_MAX ? NULL : mcpi_reader_alloc(r, n);
+}
+
+/* The second form for strings with lone surrogates; see MCPI_LONE. */
+static char *mcpi_string_lone(mcpi_reader *r, const char *s, size_t n)
+{
+    char *two = NULL;
+    size_t i;
+    r->stop = NULL;
+    if (n < MCP_NTS / 8) two = mcpi_reader_alloc(r, 2 * n + 2);
+    if (!two) return NULL;
+    memcpy(two, s, n);
+    memcpy(two + n + 1, s, n);
+    two[n] = two[2 * n + 1] = 0;
+    for (i = 0; i + 2 < n; i++)             /* ED with A0 or more behind it is nothing else */
+        if (two[i] == '\xED' && (unsigned char)two[i + 1] >= 0xA0) memcpy(two + i, MCPI_FFFD, 3);
+    return two;
+}
+
+/* Reads the rest of a string that is not plain, or is near the end of the text: it begins at `start`, and is
+   plain up to p. Writes r->node (but for its tag's flags, which are in `tag`) and returns the byte behind the
+   quote, or NULL with r->stop set. Decoded bytes go to d, which is never ahead of p in the text; wide stores
+   must not reach beyond what has been read. */
+static const char *mcpi_string(mcpi_reader *r, char *start, char *p, uint32_t tag)
+{
+    char *d = p, *moved;
+    const char *end = r->end, *next;
+    bool lone = false, away = false;        /* away: d is in the arena */
+    for (;;) {
+        while (MCPI_FAST && end - p >= MCPI_WIDE) {
+            unsigned k = mcpi_plain(p);
+            if (d != p) {
+                if (k == MCPI_WIDE || away || p - d >= MCPI_WIDE) {
+                    char piece[MCPI_WIDE];
+                    memcpy(piece, p, MCPI_WIDE);
+                    memcpy(d, piece, MCPI_WIDE);
+                } else mcpi_move(d, p, k);
+            }
+            d += k;
+            p += k;
+            if (k < MCPI_WIDE) break;
+        }
+        r->stop = p;
+        if (p == end) return NULL;
+        if (!mcpi_special(*p)) { *d++ = *p++; continue; }
+        if (*p == '"') break;
+        if (*p == '\\') {
+            do {
+                char c = end - p > 1 ? mcpi_unescape(p[1]) : 0;
+                if (c) { *d++ = c; p += 2; }
+                else {
+                    next = end - p > 1 && p[1] == 'u' ? mcpi_escape_u(p, end, &d, &lone) : NULL;
+                    r->stop = end - p > 1 ? p + 1 : end;
+                    if (!next) return NULL;
+                    p += next - p;
+                }
+            } while (p < end && *p == '\\');
+            continue;
+        }
+        if (!(*p & 0x80)) return NULL;
+        next = mcpi_utf8_run(p, end);
+        if (next != p) {
+            size_t n = (size_t)(next - p);
+            if (d != p) memmove(d, p, n);
+            d += n;
+            p += n;
+            continue;
+        }
+        if (!(r->flags & MCPI_REPLACE_UTF8)) return NULL;
+        p -= mcpi_utf8(p, end);
+        if (!away && p - d < 3) {                               /* no room where it stands: on in the arena */
+            moved = mcpi_string_room(r, p, (size_t)(d - start));
+            if (!moved) return NULL;
+            away = true;
+            memcpy(moved, start, (size_t)(d - start));
+            d = moved + (d - start);
+            start = moved;
+        }
+        memcpy(d, MCPI_FFFD, 3);
+        d += 3;
+    }
+    if (lone) {
+        tag |= MCPI_LONE;
+        moved = mcpi_string_lone(r, start, (size_t)(d - start));
+        if (!moved) return NULL;
+        d = moved + (d - start);
+        start = moved;
+    }
+    *d = 0;
+    r->node->u.text = start;
+    r->node->n = (uint32_t)(d - start);
+    r->node->tag = tag;
+    return p + 1;
+}
+
+/* The reader proper; fails with r->stop set. There are two places to be: at the first byte of a value or key,
+   where `role` says which of them is due; and behind a finished value, where only a comma or a closing
+   bracket may follow. An open container keeps in its span how far back its parent is, so the way up needs no
+   stack.
+
+   What is used all the time is kept in locals. r gets it before anything is called that may move the tape,
+   and says afterwards where it is now. */
+static bool mcpi_read(mcpi_reader *r, char *text)
+{
+    char *p = text, *end = text + (r->end - text), *q;
+    mcp_json *node = r->node, *room = r->room, *open = r->open, *last = NULL;
+    uint32_t role = 0;
+    int depth = 0, close = -1;              /* close: the bracket that ends the open container */
+    const char *at;
+    bool ok;
+
+#define MCPI_SKIP() do { if (!MCPI_FAST || (p < end && *p <= ' ')) p += mcpi_blanks(p, end) - p; } while (0)
+#define MCPI_REFUSE(where) do { r->stop = (where); return false; } while (0)
+#define MCPI_LEND() (r->node = node, r->open = open, r->last = last)
+#define MCPI_TAKE_BACK() (node = r->node, room = r->room, open = r->open, last = r->last)
+
+    MCPI_SKIP();
+    for (;;) {
+        if (node == room) {
+            MCPI_LEND();
+            if (!mcpi_tape_grow(r, 0)) return false;
+            MCPI_TAKE_BACK();
+        }
+        if (p == end) MCPI_REFUSE(p);
+        if (*p == '"') {
+            p++;
+            q = MCPI_FAST ? p + (mcpi_plain_end(p, end) - p) : p;
+            if (MCPI_FAST && q < end && *q == '"') {    /* nothing to decode: it stays as it is */
+                *q = 0;
+                node->u.text = p;
+                node->n = (uint32_t)(q - p);
+                node->tag = (uint32_t)MCP_JSON_STRING | role;
+                p = q + 1;
+            } else {
+                MCPI_LEND();
+                at = mcpi_string(r, p, q, (uint32_t)MCP_JSON_STRING | role);
+                if (!at) return false;
+                p += at - p;
+                MCPI_TAKE_BACK();
+            }
+            if (role & MCPI_KEY) {
+                node++;
+                MCPI_SKIP();
+                if (p == end || *p != ':') MCPI_REFUSE(p);
+                p++;
+                MCPI_SKIP();
+                role = MCPI_MEMBER;
+                continue;
+            }
+        } else if (role & MCPI_KEY) {
+            MCPI_REFUSE(p);
+        } else if (*p == '{' || *p == '[') {
+            bool object = *p == '{';
+            if (depth == MCP_MAX_DEPTH) MCPI_REFUSE(p);
+            depth++;
+            open->n++;
+            node->u.span = open == &r->top ? 0 : (size_t)(node - open);
+            node->n = 0;
+            node->tag = (uint32_t)(object ? MCP_JSON_OBJECT : MCP_JSON_ARRAY) | role;
+            open = node++;
+            p++;
+            MCPI_SKIP();
+            close = object ? '}' : ']';
+            role = object ? MCPI_KEY : 0;
+            if (p == end || *p != close) continue;
+            goto closing;
+        } else {
+            /* Whatever is no number has to be one of the three words. */
+            node->u.text = p;
+            at = p;
+            if (*p == '-' || (*p >= '0' && *p <= '9')) {
+                ok = mcpi_scan_number(&at, end);
+                node->n = (uint32_t)(at - p);
+                node->tag = (uint32_t)MCP_JSON_NUMBER | role;
+            } else {
+                ok = mcpi_scan_word(&at, end);
+                node->n = 0;
+                node->tag = (uint32_t)(*p == 'n' ? MCP_JSON_NULL : MCP_JSON_BOOL) | role;
+                if (*p == 't') node->tag |= MCPI_TRUE;
+            }
+            if (!ok) MCPI_REFUSE(at);
+            p += at - p;
+        }
+        open->n++;
+        last = node++;
+
+    behind:                                 /* a value */
+        MCPI_SKIP();
+        if (depth == 0) {
+            if (p != end) MCPI_REFUSE(p);
+            r->tape->tag |= MCPI_LAST;
+            r->node = node;
+            return true;
+        }
+        if (p == end) MCPI_REFUSE(p);
+        if (*p == ',') {
+            p++;
+            MCPI_SKIP();
+            role = close == '}' ? MCPI_KEY : 0;
+            continue;
+        }
+        if (*p != close) MCPI_REFUSE(p);
+
+    closing:                                /* the open container becomes the finished value */
+        p++;
+        if (open->n) last->tag |= MCPI_LAST;
+        last = open;
+        open = last->u.span ? last - last->u.span : &r->top;
+        last->u.span = (size_t)(node - last);
+        depth--;
+        close = (open->tag & MCPI_TYPE) == MCP_JSON_OBJECT ? '}' : ']';
+        goto behind;
+    }
+#undef MCPI_SKIP
+#undef MCPI_REFUSE
+#undef MCPI_LEND
+#undef MCPI_TAKE_BACK
+}
+
+/* Parses text[0..len) where it stands; see mcp_json_parse for the rest. */
+static const mcp_json *mcpi_parse(mcp_arena *a, char *text, size_t len, unsigned flags, size_t *err_pos)
+{
+    mcpi_reader r;
+    size_t pos = 0, used;
+    bool ok = false;
+    memset(&r, 0, sizeof r);
+    if (!a || (!a->next && !mcpi_arena_block(a, 1))) pos = MCP_NTS;
+    else if (text && len > MCPI_TEXT_MAX) pos = MCPI_TEXT_MAX;
+    else if (text) {
+        r.arena = a;
+        r.end = text + len;
+        r.flags = flags;
+        r.tape = r.node = (mcp_json *)(void *)a->next;
+        r.room = r.tape + a->left / sizeof *r.tape;
+        r.open = &r.top;
+        ok = mcpi_read(&r, text);
+        pos = r.stop ? (size_t)(r.stop - text) : MCP_NTS;
+    }
+    if (!ok) {
+        if (err_pos) *err_pos = pos;
+        return NULL;
+    }
+    used = mcpi_align((size_t)((char *)r.node - (char *)r.tape));
+    if (used > a->left) used = a->left;
+    a->next += used;
+    a->left -= used;
+    return r.tape;
+}
+
+const mcp_json *mcp_json_parse_inplace(mcp_arena *a, char *text, size_t len, size_t *err_pos)
+{
+    return mcpi_parse(a, text, text && len == MCP_NTS ? strlen(text) : len, 0, err_pos);
+}
+
+const mcp_json *mcp_json_parse(mcp_arena *a, const char *text, size_t len, size_t *err_pos)
+{
+    char *copy = NULL;
+    if (text && len == MCP_NTS) len = strlen(text);
+    if (text && len > MCPI_TEXT_MAX) {
+        if (err_pos) *err_pos = MCPI_TEXT_MAX;
+        return NULL;
+    }
+    if (text) {
+        copy = (char *)mcp_arena_alloc(a, len);
+        if (copy) memcpy(copy, text, len);
+        else a = NULL;
+    }
+    return mcpi_parse(a, copy, len, 0, err_pos);
+}
+
+/* -- getters --------------------------------------------------------------------------------------------- */
+
+mcp_type mcp_json_type(const mcp_json *v)
+{
+    return v ? (mcp_type)(v->tag & MCPI_TYPE) : MCP_JSON_NONE;
+}
+
+static bool mcpi_is_container(const mcp_json *v)
+{
+    return mcp_json_type(v) >= MCP_JSON_ARRAY;
+}
+
+static bool mcpi_has_text(const mcp_json *v)
+{
+    return mcp_json_type(v) == MCP_JSON_STRING || mcp_json_type(v) == MCP_JSON_NUMBER;
+}
+
+const mcp_json *mcp_json_first(const mcp_json *v)
+{
+    if (!mcpi_is_container(v) || !v->n) return NULL;
+    return (v->tag & MCPI_TYPE) == MCP_JSON_OBJECT ? v + 2 : v + 1;
+}
+
+const mcp_json *mcp_json_next(const mcp_json *v)
+{
+    if (!v || v->tag & MCPI_LAST) return NULL;
+    return v + (mcpi_is_container(v) ? v->u.span : 1) + (v->tag & MCPI_MEMBER ? 1 : 0);
+}
+
+const char *mcp_json_keyn(const mcp_json *v, size_t *len)
+{
+    bool member = v && v->tag & MCPI_MEMBER;
+    if (len) *len = member ? v[-1].n : 0;
+    return member ? v[-1].u.text : NULL;
+}
+
+const char *mcp_json_key(const mcp_json *v)
+{
+    return mcp_json_keyn(v, NULL);
+}
+
+size_t mcp_json_size(const mcp_json *v)
+{
+    return v ? v->n : 0;
+}
+
+const char *mcp_json_text(const mcp_json *v, size_t *len)
+{
+    bool text = mcpi_has_text(v);
+    if (len) *len = text ? v->n : 0;
+    return text ? v->u.text : NULL;
+}
+
+const char *mcp_json_str(const mcp_json *v, const char *fallback)
+{
+    return mcp_json_type(v) == MCP_JSON_STRING ? v->u.text : fallback;
+}
+
+bool mcp_json_bool(const mcp_json *v, bool fallback)
+{
+    return mcp_json_type(v) == MCP_JSON_BOOL ? (v->tag & MCPI_TRUE) != 0 : fallback;
+}
+
+const mcp_json *mcp_json_getn(const mcp_json *v, const char *key, size_t key_len)
+{
+    const mcp_json *found = NULL;
+    if (mcp_json_type(v) != MCP_JSON_OBJECT || !key) return NULL;
+    for (v = mcp_json_first(v); v; v = mcp_json_next(v))
+        if (v[-1].n == key_len && memcmp(v[-1].u.text, key, key_len) == 0) found = v;
+    return found;
+}
+
+const mcp_json *mcp_json_get(const mcp_json *v, const char *key)
+{
+    return v && key ? mcp_json_getn(v, key, strlen(key)) : NULL;
+}
+
+/* Is the key of member v the pointer's token [t, end), in which ~0 is ~ and ~1 is / ? */
+static bool mcpi_token_is(const mcp_json *v, const char *t, const char *end)
+{
+    const char *k = v[-1].u.text, *k_end = k + v[-1].n;
+    for (; t < end && k < k_end; t++, k++) {
+        char c = *t;
+        if (c == '~') c = *++t == '1' ? '/' : '~';
+        if (c != *k) return false;
+    }
+    return t == end && k == k_end;
+}
+
+/* A token that is no index: past the end of any array. */
+static uint64_t mcpi_token_index(const char *t, const char *end)
+{
+    uint64_t i = 0;
+    if (t == end || mcpi_digits(t, end) != end || (*t == '0' && end - t > 1)) return UINT64_MAX;
+    for (; t < end; t++) {
+        if (i > UINT32_MAX) return UINT64_MAX;
+        i = i * 10 + (uint64_t)(*t - '0');
+    }
+    return i;
+}
+
+const mcp_json *mcp_json_at(const mcp_json *v, const char *pointer)
+{
+    const char *p = pointer, *end;
+    if (!p) return NULL;
+    while (v && *p) {
+        const mcp_json *item = mcp_json_first(v), *found = NULL;
+        if (*p++ != '/') return NULL;
+        for (end = p; *end && *end != '/'; end++)
+            if (*end == '~' && end[1] != '0' && end[1] != '1') return NULL;
+        if (mcp_json_type(v) == MCP_JSON_ARRAY) {
+            uint64_t i = mcpi_token_index(p, end);
+            if (i < v->n) {
+                while (i--) item = mcp_json_next(item);
+                found = item;
+            }
+        } else
+            for (; item; item = mcp_json_next(item))
+                if (mcpi_token_is(item, p, end)) found = item;
+        v = found;
+        p = end;
+    }
+    return v;
+}
+
+static MCP_UNUSED bool mcpi_is(const mcp_json *v, const char *literal)
+{
+    size_t n = strlen(literal);
+    return mcp_json_type(v) == MCP_JSON_STRING && v->n == n && memcmp(v->u.text, literal, n) == 0;
+}
+
+/* The bytes a string holds behind its text: a NUL, and the second form if there is one. */
+static size_t mcpi_text_size(const mcp_json *v)
+{
+    if ((v->tag & MCPI_TYPE) == MCP_JSON_NUMBER) return v->n;
+    return v->tag & MCPI_LONE ? 2 * (size_t)v->n + 2 : (size_t)v->n + 1;
+}
+
+/* Scalars that say the same: strings by what was sent, numbers by their digits. */
+static MCP_UNUSED bool mcpi_equal(const mcp_json *a, const mcp_json *b)
+{
+    const uint32_t kind = MCPI_TYPE | MCPI_TRUE | MCPI_LONE;
+    if (a == b) return true;
+    if (!a || !b || (a->tag & kind) != (b->tag & kind) || mcpi_is_container(a)) return false;
+    return a->n == b->n && (!mcpi_has_text(a) || memcmp(a->u.text, b->u.text, mcpi_text_size(a)) == 0);
+}
+
+const mcp_json *mcp_json_copy(mcp_arena *a, const mcp_json *v)
+{
+    size_t nodes, bytes = 0, i;
+    mcp_json *copy;
+    char *text;
+    if (!v || !a) return NULL;
+    nodes = mcpi_is_container(v) ? v->u.span : 1;
+    for (i = 0; i < nodes; i++)
+        if (mcpi_has_text(v + i)) bytes += mcpi_text_size(v + i);
+    copy = (mcp_json *)mcp_arena_alloc(a, nodes * sizeof *copy);
+    text = copy ? (char *)mcp_arena_alloc(a, bytes) : NULL;
+    if (!text) return NULL;
+    memcpy(copy, v, nodes * sizeof *copy);
+    for (i = 0; i < nodes; i++) {
+        if (!mcpi_has_text(v + i)) continue;
+        memcpy(text, v[i].u.text, mcpi_text_size(v + i));
+        copy[i].u.text = text;
+        text += mcpi_text_size(v + i);
+    }
+    copy->tag = (copy->tag & ~MCPI_MEMBER) | MCPI_LAST;
+    return copy;
+}
+
+/* -- numbers: exact in both directions ------------------------------------------------------------------- */
+/* A number's text becomes digits * 10^e first, which is all that integers need. For a double, w * 10^e is
+   computed to 128 bits from two small tables, with a bound of the error. When the bound leaves open to which
+   of two neighbours the number is nearer (about once in 2^60, and at exact halves), a long comparison in
+   whole numbers decides. No floating point arithmetic is done: the rounding mode, the precision of the x87
+   and the locale do not matter. Printing is Steele and White's and Dragon4's method on the same long numbers:
+   the shortest digits that read back as the same double, and of these the nearest. */
+
+typedef struct mcpi_decimal {
+    uint64_t w;                             /* w * 10^e */
+    int64_t e;
+    bool negative;
+    bool more;                              /* digits were left out: below (w + 1) * 10^e, and w > 2^57 */
+} mcpi_decimal;
+
+/* What stands behind the digits: nothing, or e and the exponent. One of more digits than a text can make up
+   for is cut. */
+static int64_t mcpi_exponent(const char *p, const char *end)
+{
+    int64_t e = 0, sign = 1;
+    if (p == end) return 0;
+    if (*++p == '-' || *p == '+') sign = *p++ == '-' ? -1 : 1;
+    for (; p < end; p++)
+        if (e < INT64_C(1000000000000000)) e = e * 10 + (*p - '0');
+    return sign * e;
+}
+
+/* Reads the digits into w until it is full. Zeros are held back until another digit follows, so that 1000...0
+   stays exact however long it is, and a number that has a fraction is known by e < 0 (in short numbers w may
+   end in zeros). */
+static mcpi_decimal mcpi_decimal_read(const char *p, size_t n)
+{
+    const char *end = p + n, *point = NULL;
+    mcpi_decimal d;
+    int64_t zeros = 0;                      /* zeros that were read and are not in w yet */
+    bool fraction = false;
+    d.w = 0;
+    d.e = 0;
+    d.negative = *p == '-';
+    d.more = false;
+    if (d.negative) p++;
+    if (n < 20) {                           /* nothing can overflow */
+        for (; p < end && (*p | 32) != 'e'; p++) {
+            if (*p == '.') point = p + 1;
+            else d.w = d.w * 10 + (unsigned)(*p - '0');
+        }
+        if (point) d.e = point - p;
+        if (p < end) d.e += mcpi_exponent(p, end);
+        return d;
+    }
+    for (; p < end && (*p | 32) != 'e'; p++) {
+        unsigned digit = (unsigned)(*p - '0');
+        if (*p == '.') { fraction = true; continue; }
+        d.e -= fraction;
+        if (d.more) d.e++;
+        else if (digit == 0) zeros += d.w != 0;
+        else {
+            uint64_t w = d.w;
+            int64_t k = zeros;
+            while (k && w <= UINT64_MAX / 100) { w *= 10; k--; }
+            d.more = k || w > (UINT64_MAX - digit) / 10;
+            d.w = d.more ? w : w * 10 + digit;
+            d.e += d.more;
+            zeros = k;
+        }
+    }
+    d.e += zeros + mcpi_exponent(p, end);
+    return d;
+}
+
+/* 10^(27 k) for k = -13 to 11: the 128 highest bits, cut off. */
+static const uint64_t mcpi_ten27[25][2] = {
+    { UINT64_C(0x8049A4AC0C5811AE), UINT64_C(0x205B896D777D6278) },
+    { UINT64_C(0xCF42894A5DCE35EA), UINT64_C(0x52064CAC828675B9) },
+    { UINT64_C(0xA76C582338ED2621), UINT64_C(0xAF2AF2B80AF6F24E) },
+    { UINT64_C(0x873E4F75E2224E68), UINT64_C(0x5A7744A6E804A291) },
+    { UINT64_C(0xDA7F5BF590966848), UINT64_C(0xAF39A475506A899E) },
+    { UINT64_C(0xB080392CC4349DEC), UINT64_C(0xBD8D794D96AACFB3) },
+    { UINT64_C(0x8E938662882AF53E), UINT64_C(0x547EB47B7282EE9C) },
+    { UINT64_C(0xE65829B3046B0AFA), UINT64_C(0x0CB4A5A3112A5112) },
+    { UINT64_C(0xBA121A4650E4DDEB), UINT64_C(0x92F34D62616CE413) },
+    { UINT64_C(0x964E858C91BA2655), UINT64_C(0x3A6A07F8D510F86F) },
+    { UINT64_C(0xF2D56790AB41C2A2), UINT64_C(0xFAE27299423FB9C3) },
+    { UINT64_C(0xC428D05AA4751E4C), UINT64_C(0xAA97E14C3C26B886) },
+    { UINT64_C(0x9E74D1B791E07E48), UINT64_C(0x775EA264CF55347D) },
+    { UINT64_C(0x8000000000000000), UINT64_C(0x0000000000000000) },
+    { UINT64_C(0xCECB8F27F4200F3A), UINT64_C(0x0000000000000000) },
+    { UINT64_C(0xA70C3C40A64E6C51), UINT64_C(0x999090B65F67D924) },
+    { UINT64_C(0x86F0AC99B4E8DAFD), UINT64_C(0x69A028BB3DED71A3) },
+    { UINT64_C(0xDA01EE641A708DE9), UINT64_C(0xE80E6F4820CC9495) },
+    { UINT64_C(0xB01AE745B101E9E4), UINT64_C(0x5EC05DCFF72E7F8F) },
+    { UINT64_C(0x8E41ADE9FBEBC27D), UINT64_C(0x14588F13BE847307) },
+    { UINT64_C(0xE5D3EF282A242E81), UINT64_C(0x8F1668C8A86DA5FA) },
+    { UINT64_C(0xB9A74A0637CE2EE1), UINT64_C(0x6D953E2BD7173692) },
+    { UINT64_C(0x95F83D0A1FB69CD9), UINT64_C(0x4ABDAF101564F98E) },
+    { UINT64_C(0xF24A01A73CF2DCCF), UINT64_C(0xBC633B39673C8CEC) },
+    { UINT64_C(0xC3B8358109E84F07), UINT64_C(0x0A862F80EC4700C8) }
+};
+
+/* 5^r for r = 0 to 26. */
+static const uint64_t mcpi_five[27] = {
+    UINT64_C(1), UINT64_C(5), UINT64_C(25), UINT64_C(125), UINT64_C(625), UINT64_C(3125), UINT64_C(15625),
+    UINT64_C(78125), UINT64_C(390625), UINT64_C(1953125), UINT64_C(9765625), UINT64_C(48828125),
+    UINT64_C(244140625), UINT64_C(1220703125), UINT64_C(6103515625), UINT64_C(30517578125),
+    UINT64_C(152587890625), UINT64_C(762939453125), UINT64_C(3814697265625), UINT64_C(19073486328125),
+    UINT64_C(95367431640625), UINT64_C(476837158203125), UINT64_C(2384185791015625),
+    UINT64_C(11920928955078125), UINT64_C(59604644775390625), UINT64_C(298023223876953125),
+    UINT64_C(1490116119384765625)
+};
+
+/* a * b: returns the upper half, *low is the lower. */
+static uint64_t mcpi_mul64(uint64_t a, uint64_t b, uint64_t *low)
+{
+#ifdef __SIZEOF_INT128__
+    __extension__ typedef unsigned __int128 mcpi_u128;
+    mcpi_u128 p = (mcpi_u128)a * b;
+    *low = (uint64_t)p;
+    return (uint64_t)(p >> 64);
+#else
+    uint64_t al = a & 0xFFFFFFFFu, ah = a >> 32, bl = b & 0xFFFFFFFFu, bh = b >> 32;
+    uint64_t ll = al * bl, lh = al * bh, hl = ah * bl;
+    uint64_t mid = (ll >> 32) + (lh & 0xFFFFFFFFu) + (hl & 0xFFFFFFFFu);
+    *low = mid << 32 | (ll & 0xFFFFFFFFu);
+    return ah * bh + (lh >> 32) + (hl >> 32) + (mid >> 32);
+#endif
+}
+
+/* How many bits x has; 0 for 0. */
+static int mcpi_bits(uint64_t x)
+{
+#if defined(__GNUC__) || defined(__clang__)
+    return x ? 64 - __builtin_clzll(x) : 0;
+#else
+    int n = 0;
+    for (; x; x >>= 1) n++;
+    return n;
+#endif
+}
+
+/* -- numbers: long ones ---------------------------------------------------------------------------------- */
+/* Big enough for both sides of the comparison below (under 2,700 bits) and for printing (under 1,200). */
+
+#define MCPI_LIMBS 96
+
+typedef struct mcpi_big { int n; uint32_t limb[MCPI_LIMBS]; } mcpi_big;
+
+/* times by, plus plus */
+static void mcpi_big_mul(mcpi_big *b, uint32_t by, uint32_t plus)
+{
+    uint64_t carry = plus;
+    int i;
+    for (i = 0; i < b->n; i++) {
+        carry += (uint64_t)b->limb[i] * by;
+        b->limb[i] = (uint32_t)carry;
+        carry >>= 32;
+    }
+    if (carry && b->n < MCPI_LIMBS) b->limb[b->n++] = (uint32_t)carry;
+}
+
+static void mcpi_big_set(mcpi_big *b, uint64_t v)
+{
+    b->limb[0] = (uint32_t)v;
+    b->limb[1] = (uint32_t)(v >> 32);
+    b->n = b->limb[1] ? 2 : b->limb[0] ? 1 : 0;
+}
+
+/* times 2^bits */
+static void mcpi_big_shift(mcpi_big *b, int bits)
+{
+    int words = bits / 32, i;
+    if (bits % 32) mcpi_big_mul(b, (uint32_t)1 << bits % 32, 0);
+    if (!words || !b->n || b->n + words > MCPI_LIMBS) return;
+    for (i = b->n - 1; i >= 0; i--) b->limb[i + words] = b->limb[i];
+    for (i = 0; i < words; i++) b->limb[i] = 0;
+    b->n += words;
+}
+
+/* times 5^power; 5^13 is the highest that fits into a limb */
+static void mcpi_big_mul_five(mcpi_big *b, int power)
+{
+    for (; power >= 13; power -= 13) mcpi_big_mul(b, 1220703125u, 0);
+    mcpi_big_mul(b, (uint32_t)mcpi_five[power], 0);
+}
+
+/* Compares a + plus, which may be NULL, with b. */
+static int mcpi_big_compare(const mcpi_big *a, const mcpi_big *plus, const mcpi_big *b)
+{
+    mcpi_big sum;
+    int i;
+    if (plus) {
+        uint64_t carry = 0;
+        sum.n = a->n > plus->n ? a->n : plus->n;
+        for (i = 0; i < sum.n; i++) {
+            carry += (uint64_t)(i < a->n ? a->limb[i] : 0) + (i < plus->n ? plus->limb[i] : 0);
+            sum.limb[i] = (uint32_t)carry;
+            carry >>= 32;
+        }
+        if (carry && sum.n < MCPI_LIMBS) sum.limb[sum.n++] = (uint32_t)carry;
+        a = &sum;
+    }
+    if (a->n != b->n) return a->n < b->n ? -1 : 1;
+    for (i = a->n - 1; i >= 0; i--)
+        if (a->limb[i] != b->limb[i]) return a->limb[i] < b->limb[i] ? -1 : 1;
+    return 0;
+}
+
+/* a -= b, which is not greater. */
+static void mcpi_big_sub(mcpi_big *a, const mcpi_big *b)
+{
+    int64_t carry = 0;
+    int i;
+    for (i = 0; i < a->n; i++) {
+        carry += (int64_t)a->limb[i] - (i < b->n ? (int64_t)b->limb[i] : 0);
+        a->limb[i] = (uint32_t)(uint64_t)carry;
+        carry = carry < 0 ? -1 : 0;
+    }
+    while (a->n && !a->limb[a->n - 1]) a->n--;
+}
+
+/* Is the number at p above (1), at (0) or below (-1) the middle between m * 2^x and (m + 1) * 2^x? Both sides
+   are multiplied by what makes them whole: powers of five on one side, the twos that are left over on the
+   other. The middle between doubles has at most 767 digits, so of the digits beyond 768 only matters whether
+   one is not 0. */
+static int mcpi_compare_middle(const char *p, const char *end, uint64_t m, int x)
+{
+    mcpi_big number, middle;
+    int e, digits = 0, twos;
+    bool fraction = false, rest = false;
+    int64_t exponent = 0;
+    number.n = 0;
+    if (*p == '-') p++;
+    for (; p < end && (*p | 32) != 'e'; p++) {
+        if (*p == '.') { fraction = true; continue; }
+        if (digits < 768) {
+            mcpi_big_mul(&number, 10, (uint32_t)(*p - '0'));
+            digits += number.n != 0;
+            exponent -= fraction;
+        } else {
+            rest = rest || *p != '0';
+            exponent += !fraction;
+        }
+    }
+    if (rest) { mcpi_big_mul(&number, 10, 1); exponent--; }
+    e = (int)(exponent + mcpi_exponent(p, end));            /* -1,120 to 310, else we were not asked */
+    mcpi_big_set(&middle, 2 * m + 1);
+    mcpi_big_mul_five(e < 0 ? &middle : &number, e < 0 ? -e : e);
+    twos = e - (x - 1);
+    mcpi_big_shift(twos < 0 ? &middle : &number, twos < 0 ? -twos : twos);
+    return mcpi_big_compare(&number, NULL, &middle);
+}
+
+/* -- numbers: text to double ----------------------------------------------------------------------------- */
+
+static double mcpi_double(const char *p, size_t n)
+{
+    mcpi_decimal d = mcpi_decimal_read(p, n);
+    uint64_t bits = 0, m, high, low, rest, err_high = d.more ? 1u << 8 : 0, err_low = 8, sum;
+    int k, r, z, x, drop;
+    double value;
+
+    if (d.e == 0 && d.w >> 53 == 0) {       /* exact, whatever the rounding mode */
+        value = (double)d.w;
+        return d.negative ? -value : value;
+    }
+    if (d.w == 0 || d.e < -345) goto done;
+    bits = UINT64_C(0x7FF) << 52;
+    if (d.e > 310) goto done;
+
+    /* 10^e = 10^(27 k) * 5^r * 2^r. First w * 5^r, which fits into 128 bits, moved up until its highest bit
+       is set; then times 10^(27 k), of which the upper 128 bits are kept. high:low * 2^(x - 127) is the
+       number. What was cut off from the table and the product is less than 8 in the last place; what was cut
+       off from w, less than 2^72. */
+    k = ((int)d.e + 27 * 13) / 27 - 13;
+    r = (int)d.e - 27 * k;
+    high = mcpi_mul64(d.w, mcpi_five[r], &low);
+    z = 64 - mcpi_bits(high);
+    if (z == 64) { high = low; low = 0; z += 64 - mcpi_bits(high); high <<= z - 64; }
+    else if (z) { high = high << z | low >> (64 - z); low <<= z; }
+    x = 127 - z + r;
+    if (k) {
+        uint64_t a, b, lost;
+        const uint64_t *t = mcpi_ten27[k + 13];
+        a = mcpi_mul64(high, t[1], &lost);
+        b = mcpi_mul64(low, t[0], &lost);
+        high = mcpi_mul64(high, t[0], &low);
+        low += a;
+        high += low < a;
+        low += b;
+        high += low < b;
+        x += ((27 * k * 217706 + (1 << 26)) >> 16) - 1024;
+        if (high >> 63) x++;
+        else { high = high << 1 | low >> 63; low <<= 1; }
+    }
+
+    /* The double has 53 bits of this, less when it is subnormal: `drop` bits go. They lie below or above the
+       middle, unless the error that is possible reaches over it. */
+    drop = x < -1022 ? 75 - 1022 - x : 75;
+    if (x > 1023) goto done;
+    bits = 0;
+    if (drop > 130) goto done;
+    x = x < -1022 ? -1074 : x - 52;
+    if (drop >= 128) {
+        m = 0;
+        z = mcpi_compare_middle(p, p + n, m, x);
+    } else {
+        m = high >> (drop - 64);
+        rest = high & ((UINT64_C(1) << (drop - 64)) - 1);
+        z = rest >> (drop - 65) ? 1 : -1;
+        sum = rest + err_high + (low + err_low < low);
+        if (z < 0 ? sum >> (drop - 65) != 0 : rest == UINT64_C(1) << (drop - 65) && low == 0)
+            z = mcpi_compare_middle(p, p + n, m, x);
+    }
+    if (z > 0 || (z == 0 && m & 1)) m++;
+    bits = ((uint64_t)(x + 1074) << 52) + m;
+done:
+    bits |= (uint64_t)d.negative << 63;
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
+double mcp_json_num(const mcp_json *v, double fallback)
+{
+    return mcp_json_type(v) == MCP_JSON_NUMBER ? mcpi_double(v->u.text, v->n) : fallback;
+}
+
+/* The size of an integral number; false: it is no number, has a fraction, or is over 64 bits. */
+static bool mcpi_integer(const mcp_json *v, uint64_t *size, bool *negative)
+{
+    mcpi_decimal d;
+    if (mcp_json_type(v) != MCP_JSON_NUMBER) return false;
+    d = mcpi_decimal_read(v->u.text, v->n);
+    while (d.e < 0 && d.w % 10 == 0 && d.w) { d.w /= 10; d.e++; }
+    if (d.w && (d.more || d.e < 0)) return false;
+    for (; d.w && d.e; d.e--) {
+        if (d.w > UINT64_MAX / 10) return false;
+        d.w *= 10;
+    }
+    *size = d.w;
+    *negative = d.negative && d.w;
+    return true;
+}
+
+bool mcp_json_uint(const mcp_json *v, uint64_t *out)
+{
+    uint64_t u;
+    bool negative;
+    if (!mcpi_integer(v, &u, &negative) || negative) return false;
+    if (out) *out = u;
+    return true;
+}
+
+int64_t mcp_json_int(const mcp_json *v, int64_t fallback)
+{
+    uint64_t u;
+    bool negative;
+    if (!mcpi_integer(v, &u, &negative) || u > (uint64_t)INT64_MAX + negative) return fallback;
+    return negative ? -(int64_t)(u - 1) - 1 : (int64_t)u;
+}
+
+/* -- numbers: double to text ----------------------------------------------------------------------------- */
+
+/* The shortest digits of m * 2^x, m > 0, and where the point is: 0.DIGITS * 10^point. `uneven`: the neighbour
+   below is half as far away as the one above. */
+/* All that is within half the distance to a neighbour reads back as this double, and the ends of that range
+   do if m is even. Digits are made until what is left is that close to 0, or that close to one more in the
+   last place. */
+static int mcpi_shortest(uint64_t m, int x, bool uneven, char *digits, int *point)
+{
+    mcpi_big v, unit, gap, gap_up;          /* what is left is v / unit; gap: half way to a neighbour */
+    int k, n = 0, even = !(m & 1);
+    mcpi_big_set(&v, m);
+    mcpi_big_set(&unit, 1);
+    mcpi_big_set(&gap, 1);
+    mcpi_big_shift(&v, 1 + uneven + (x > 0 ? x : 0));
+    mcpi_big_shift(&gap, x > 0 ? x : 0);
+    mcpi_big_shift(&unit, 1 + uneven + (x < 0 ? -x : 0));
+    /* The decimal exponent, or one too low: log10(2) is 78913 / 2^18. */
+    k = (((mcpi_bits(m) + x - 1) * 78913 + (1 << 28)) >> 18) - 1024 + 1;
+    if (k > 0) { mcpi_big_mul_five(&unit, k); mcpi_big_shift(&unit, k); }
+    if (k < 0) {
+        mcpi_big_mul_five(&v, -k); mcpi_big_shift(&v, -k);
+        mcpi_big_mul_five(&gap, -k); mcpi_big_shift(&gap, -k);
+    }
+    gap_up = gap;
+    if (uneven) mcpi_big_shift(&gap_up, 1);
+    if (mcpi_big_compare(&v, &gap_up, &unit) + even > 0) { mcpi_big_mul(&unit, 10, 0); k++; }
+    *point = k;
+    for (;;) {
+        char digit = '0';
+        bool low, high;
+        mcpi_big_mul(&v, 10, 0);
+        mcpi_big_mul(&gap, 10, 0);
+        mcpi_big_mul(&gap_up, 10, 0);
+        for (; mcpi_big_compare(&v, NULL, &unit) >= 0; digit++) mcpi_big_sub(&v, &unit);
+        low = mcpi_big_compare(&v, NULL, &gap) - even < 0;
+        high = mcpi_big_compare(&v, &gap_up, &unit) + even > 0;
+        if (low && high) {                  /* either would do: the nearer one */
+            int half = mcpi_big_compare(&v, &v, &unit);
+            high = half > 0 || (half == 0 && digit & 1);
+        }
+        digits[n++] = (char)(digit + high);
+        if (low || high) return n;
+    }
+}
+
+/* Writes a finite double in at most 32 bytes: plainly up to 21 digits before the point or 5 zeros behind it,
+   else with an exponent, as JavaScript does. Only -0.0 has a point of its own: as -0 many readers would take
+   it for an integer. */
+static size_t mcpi_print_double(char *out, double value)
+{
+    uint64_t bits, m;
+    int n, point, x, i;
+    char digits[20], *p = out;
+    memcpy(&bits, &value, sizeof bits);
+    m = bits & (UINT64_MAX >> 12);
+    x = (int)(bits >> 52 & 0x7FF);
+    if (bits >> 63) *p++ = '-';
+    if (!x && !m) {
+        if (bits) { memcpy(p, "0.0", 3); return 4; }
+        *p = '0';
+        return 1;
+    }
+    n = mcpi_shortest(x ? m | UINT64_C(1) << 52 : m, (x ? x : 1) - 1075, !m && x > 1, digits, &point);
+    if (point > 21 || point < -5) {                         /* d.ddde-ddd */
+        *p++ = digits[0];
+        if (n > 1) *p++ = '.';
+        for (i = 1; i < n; i++) *p++ = digits[i];
+        *p++ = 'e';
+        point--;
+        if (point < 0) { *p++ = '-'; point = -point; }
+        if (point >= 100) *p++ = (char)('0' + point / 100);
+        if (point >= 10) *p++ = (char)('0' + point / 10 % 10);
+        *p++ = (char)('0' + point % 10);
+        return (size_t)(p - out);
+    }
+    if (point < 1) *p++ = '0';
+    for (i = point < 1 ? point : 0; i < n || i < point; i++) {
+        if (i == point) *p++ = '.';
+        *p++ = i < 0 || i >= n ? '0' : digits[i];
+    }
+    return (size_t)(p - out);
+}
+
+/* -- base64 ---------------------------------------------------------------------------------------------- */
+
+static const char mcpi_base64[65] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+
+/* What the characters from + to z stand for; 64: nothing. */
+static const unsigned char mcpi_base64_value[80] = {
+    62, 64, 64, 64, 63, 52, 53, 54, 55, 56, 57, 58, 59, 60, 61, 64, 64, 64, 64, 64, 64, 64,
+     0,  1,  2,  3,  4,  5,  6,  7,  8,  9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25,
+    64, 64, 64, 64, 64, 64,
+    26, 27, 28, 29, 30, 31, 32, 33, 34, 35, 36, 37, 38, 39, 40, 41, 42, 43, 44, 45, 46, 47, 48, 49, 50, 51
+};
+
+static inline unsigned mcpi_base64_digit(char c)
+{
+    unsigned i = (unsigned)(unsigned char)c - '+';
+    return i < sizeof mcpi_base64_value ? mcpi_base64_value[i] : 64;
+}
+
+/* Four digits at a time while nothing is in the way, else one by one. Fails on a character that does not
+   belong, on padding that is wrong, and on a single digit left over. Bits left over are ignored. */
+static bool mcpi_base64_decode(const char *p, size_t n, unsigned char *out, size_t *size)
+{
+    const char *end = p + n;
+    unsigned char *o = out;
+    unsigned bits = 0, have = 0, pad = 0, v;
+    for (;;) {
+        while (MCPI_FAST && have == 0 && end - p >= 4 && !pad) {
+            unsigned a = mcpi_base64_digit(p[0]), b = mcpi_base64_digit(p[1]);
+            unsigned c = mcpi_base64_digit(p[2]), d = mcpi_base64_digit(p[3]);
+            if ((a | b | c | d) & 64) break;
+            bits = a << 18 | b << 12 | c << 6 | d;
+            o[0] = (unsigned char)(bits >> 16);
+            o[1] = (unsigned char)(bits >> 8);
+            o[2] = (unsigned char)bits;
+            o += 3;
+            p += 4;
+        }
+        if (p == end) break;
+        v = mcpi_base64_digit(*p);
+        if (*p == '=') { if (++pad > 2 || have + pad > 4 || have < 2) return false; }
+        else if (v < 64) {
+            if (pad) return false;
+            bits = bits << 6 | v;
+            if (++have == 4) {
+                *o++ = (unsigned char)(bits >> 16);
+                *o++ = (unsigned char)(bits >> 8);
+                *o++ = (unsigned char)bits;
+                have = 0;
+            }
+        } else if (!mcpi_is_blank(*p)) return false;
+        p++;
+    }
+    if (have == 1 || (pad && have + pad != 4)) return false;
+    if (have == 2) *o++ = (unsigned char)(bits >> 4);
+    if (have == 3) { *o++ = (unsigned char)(bits >> 10); *o++ = (unsigned char)(bits >> 2); }
+    *size = (size_t)(o - out);
+    return true;
+}
+
+const void *mcp_json_base64(mcp_arena *a, const mcp_json *v, size_t *len)
+{
+    unsigned char *out;
+    size_t size = 0;
+    if (len) *len = 0;
+    if (mcp_json_type(v) != MCP_JSON_STRING) return NULL;
+    out = (unsigned char *)mcp_arena_alloc(a, (size_t)v->n / 4 * 3 + 3);
+    if (!out || !mcpi_base64_decode(v->u.text, v->n, out, &size)) return NULL;
+    if (len) *len = size;
+    return out;
+}
+
+/* -- the writer ------------------------------------------------------------------------------------------ */
+/* What is written stands in one buffer that grows. The writer knows the kind of each open container by one
+   bit, so it can refuse what would not be JSON. There is always room for a NUL behind the text. */
+
+#define MCPI_WRITER_DEPTH 512u
+
+void mcp_writer_init(mcp_writer *w, const mcp_allocator *alloc, size_t limit)
+{
+    if (!w) return;
+    memset(w, 0, sizeof *w);
+    if (alloc) w->alloc = *alloc;
+    w->limit = limit;
+}
+
+void mcp_writer_fixed(mcp_writer *w, char *memory, size_t size)
+{
+    mcp_writer_init(w, NULL, 0);
+    if (!w) return;
+    w->fixed = true;
+    w->buf = memory;
+    w->cap = memory ? size : 0;
+}
+
+void mcp_writer_reset(mcp_writer *w)
+{
+    if (!w) return;
+    w->len = 0;
+    w->status = MCP_OK;
+    w->depth = 0;
+    w->comma = w->done = false;
+}
+
+void mcp_writer_free(mcp_writer *w)
+{
+    if (!w) return;
+    if (!w->fixed) {
+        mcpi_free(&w->alloc, w->buf, w->cap);
+        w->buf = NULL;
+        w->cap = 0;
+    }
+    mcp_writer_reset(w);
+}
+
+int mcp_writer_status(const mcp_writer *w)
+{
+    return w ? w->status : MCP_ERR_ARGUMENT;
+}
+
+static bool mcpi_put_fail(mcp_writer *w, int status)
+{
+    if (w->status == MCP_OK) w->status = status;
+    return false;
+}
+
+static bool mcpi_writer_more(mcp_writer *w, size_t n)
+{
+    size_t need = w->len + n + 1;
+    if (need <= n || w->fixed || (w->limit && need - 1 > w->limit)) return mcpi_put_fail(w, MCP_ERR_LIMIT);
+    if (mcpi_grow(&w->alloc, &w->buf, &w->cap, need, w->limit ? w->limit + 1 : 0)) return true;
+    return mcpi_put_fail(w, MCP_ERR_MEMORY);
+}
+
+/* Room for n more bytes, and the NUL. */
+static inline bool mcpi_writer_reserve(mcp_writer *w, size_t n)
+{
+    return w->status == MCP_OK && (n < w->cap - w->len || mcpi_writer_more(w, n));
+}
+
+const char *mcp_writer_text(mcp_writer *w, size_t *len)
+{
+    bool whole = w && w->status == MCP_OK && w->depth == 0 && w->done && mcpi_writer_reserve(w, 0);
+    if (len) *len = whole ? w->len : 0;
+    if (!whole) return NULL;
+    w->buf[w->len] = 0;
+    return w->buf;
+}
+
+/* Appends bytes as they are. */
+static void mcpi_put_bytes(mcp_writer *w, const char *bytes, size_t n)
+{
+    if (!n || !mcpi_writer_reserve(w, n)) return;
+    memcpy(w->buf + w->len, bytes, n);
+    w->len += n;
+}
+
+static inline void mcpi_put_char(mcp_writer *w, char c)
+{
+    if (mcpi_writer_reserve(w, 1)) w->buf[w->len++] = c;
+}
+
+/* What is written for the special byte at *p (which does not begin a well-formed UTF-8 sequence), to out (6
+   bytes); moves *p behind it. `lone`: lone surrogates (in their three bytes) become escapes. */
+static size_t mcpi_put_special(const char **p, const char *end, bool lone, char *out)
+{
+    static const char hex[17] = "0123456789abcdef";
+    const unsigned char *u = (const unsigned char *)*p;
+    unsigned c = u[0];
+    int k;
+    out[0] = '\\';
+    if (c < 0x80) {
+        out[1] = c < 14 ? "uuuuuuuubtnufr"[c] : c < 0x20 ? 'u' : (char)c;
+        ++*p;
+        if (out[1] != 'u') return 2;
+    } else {
+        if (!lone || c != 0xED || end - *p < 3) {
+            *p -= mcpi_utf8(*p, end);
+            memcpy(out, MCPI_FFFD, 3);
+            return 3;
+        }
+        c = 0xD000 | (unsigned)(u[1] & 0x3F) << 6 | (u[2] & 0x3F);
+        out[1] = 'u';
+        *p += 3;
+    }
+    for (k = 0; k < 4; k++) out[2 + k] = hex[c >> (12 - 4 * k) & 15];
+    return 6;
+}
+
+/* Writes a string with its quotes, and before and behind it one character each if it is not 0. No byte of s
+   becomes less than one, so there is always room for what is left of s and for the end. */
+static void mcpi_put_quoted(mcp_writer *w, char before, const char *s, size_t n, char behind, bool lone)
+{
+    const char *end;
+    char *d, *room, special[6];
+    size_t k;
+    if (n > MCP_NTS / 2) { mcpi_put_fail(w, MCP_ERR_LIMIT); return; }
+    if (!mcpi_writer_reserve(w, n + 2 + (before != 0) + (behind != 0))) return;
+    end = s + n;
+    d = w->buf + w->len;
+    room = w->buf + w->cap;
+    if (before) *d++ = before;
+    *d++ = '"';
+    for (;;) {
+        k = (size_t)(end - s);
+        if (MCPI_FAST && k >= MCPI_WIDE && room - d >= MCPI_WIDE) {
+            memcpy(d, s, MCPI_WIDE);
+            k = mcpi_plain(s);
+            d += k;
+            s += k;
+            if (k == MCPI_WIDE) continue;
+        } else if (MCPI_FAST && k < 16 && mcpi_move_plain(d, s, k)) {
+            d += k;
+            break;
+        } else
+            while (s < end && !mcpi_special(*s)) *d++ = *s++;
+        if (s == end) break;
+        if (*s & 0x80) {
+            const char *from = s;
+            s = mcpi_utf8_run(s, end);
+            if (s != from) {
+                memcpy(d, from, (size_t)(s - from));
+                d += s - from;
+                continue;
+            }
+        }
+        k = mcpi_put_special(&s, end, lone, special);
+        w->len = (size_t)(d - w->buf);
+        if (!mcpi_writer_reserve(w, k + (size_t)(end - s) + 1 + (behind != 0))) return;
+        d = w->buf + w->len;
+        room = w->buf + w->cap;
+        memcpy(d, special, k);
+        d += k;
+    }
+    *d++ = '"';
+    if (behind) *d++ = behind;
+    w->len = (size_t)(d - w->buf);
+}
+
+/* The kinds are one bit per level: 1 for an object. */
+static inline bool mcpi_in_object(const mcp_writer *w)
+{
+    return w->depth && (w->kinds[(w->depth - 1) / 32] >> (w->depth - 1) % 32 & 1);
+}
+
+/* What stands before a value: the comma, and in an object the key. False: no value may come here, or it had
+   no room. */
+static bool mcpi_put_begin(mcp_writer *w, const char *key, size_t key_len)
+{
+    if (!w || w->status != MCP_OK) return false;
+    if (mcpi_in_object(w) != (key != NULL)) return mcpi_put_fail(w, MCP_ERR_ARGUMENT);
+    if (w->done && !w->depth) return mcpi_put_fail(w, MCP_ERR_ARGUMENT);
+    if (key) mcpi_put_quoted(w, w->comma ? ',' : 0, key, key_len, ':', false);
+    else if (w->comma) mcpi_put_char(w, ',');
+    w->comma = w->done = true;
+    return w->status == MCP_OK;
+}
+
+static bool mcpi_put_key(mcp_writer *w, const char *key)
+{
+    return mcpi_put_begin(w, key, key ? strlen(key) : 0);
+}
+
+/* The opening bracket, after mcpi_put_begin. */
+static bool mcpi_put_open(mcp_writer *w, bool object)
+{
+    uint32_t bit = (uint32_t)1 << w->depth % 32;
+    if (w->depth == MCPI_WRITER_DEPTH) return mcpi_put_fail(w, MCP_ERR_LIMIT);
+    if (object) w->kinds[w->depth / 32] |= bit;
+    else w->kinds[w->depth / 32] &= ~bit;
+    w->depth++;
+    w->comma = false;
+    mcpi_put_char(w, object ? '{' : '[');
+    return w->status == MCP_OK;
+}
+
+static void mcpi_put_close(mcp_writer *w)
+{
+    mcpi_put_char(w, mcpi_in_object(w) ? '}' : ']');
+    w->depth--;
+    w->comma = true;
+}
+
+void mcp_put_object(mcp_writer *w, const char *key)
+{
+    if (mcpi_put_key(w, key)) mcpi_put_open(w, true);
+}
+
+void mcp_put_array(mcp_writer *w, const char *key)
+{
+    if (mcpi_put_key(w, key)) mcpi_put_open(w, false);
+}
+
+void mcp_put_end(mcp_writer *w)
+{
+    if (!w || w->status != MCP_OK) return;
+    if (w->depth) mcpi_put_close(w);
+    else mcpi_put_fail(w, MCP_ERR_ARGUMENT);
+}
+
+/* A value whose text is known, after its key: trusted. */
+static void mcpi_put_splice(mcp_writer *w, const char *key, const char *json, size_t n)
+{
+    if (mcpi_put_key(w, key)) mcpi_put_bytes(w, json, n);
+}
+
+void mcp_put_null(mcp_writer *w, const char *key)
+{
+    mcpi_put_splice(w, key, "null", 4);
+}
+
+void mcp_put_bool(mcp_writer *w, const char *key, bool b)
+{
+    mcpi_put_splice(w, key, b ? "true" : "false", b ? 4 : 5);
+}
+
+void mcp_put_strn(mcp_writer *w, const char *key, const char *s, size_t len)
+{
+    if (!s) mcp_put_null(w, key);
+    else if (mcpi_put_key(w, key)) mcpi_put_quoted(w, 0, s, len == MCP_NTS ? strlen(s) : len, 0, false);
+}
+
+void mcp_put_str(mcp_writer *w, const char *key, const char *s)
+{
+    mcp_put_strn(w, key, s, MCP_NTS);
+}
+
+static void mcpi_put_integer(mcp_writer *w, const char *key, uint64_t u, bool negative)
+{
+    char digits[24], *end = digits + sizeof digits, *p = end;
+    do *--p = (char)('0' + (int)(u % 10)); while ((u /= 10) != 0);
+    if (negative) *--p = '-';
+    mcpi_put_splice(w, key, p, (size_t)(end - p));
+}
+
+void mcp_put_uint(mcp_writer *w, const char *key, uint64_t n)
+{
+    mcpi_put_integer(w, key, n, false);
+}
+
+void mcp_put_int(mcp_writer *w, const char *key, int64_t n)
+{
+    mcpi_put_integer(w, key, n < 0 ? 0 - (uint64_t)n : (uint64_t)n, n < 0);
+}
+
+void mcp_put_num(mcp_writer *w, const char *key, double n)
+{
+    char text[32];
+    uint64_t bits;
+    memcpy(&bits, &n, sizeof bits);
+    if ((bits >> 52 & 0x7FF) != 0x7FF) mcpi_put_splice(w, key, text, mcpi_print_double(text, n));
+    else if (w) mcpi_put_fail(w, MCP_ERR_ARGUMENT);
+}
+
+void mcp_put_base64(mcp_writer *w, const char *key, const void *data, size_t len)
+{
+    const unsigned char *s = (const unsigned char *)(data ? data : ""), *end;
+    unsigned v;
+    char *d;
+    if (!mcpi_put_key(w, key)) return;
+    if (!data && len) { mcpi_put_fail(w, MCP_ERR_ARGUMENT); return; }
+    if (len > MCP_NTS / 2) { mcpi_put_fail(w, MCP_ERR_LIMIT); return; }
+    if (!mcpi_writer_reserve(w, len / 3 * 4 + (len % 3 ? 4 : 0) + 2)) return;
+    d = w->buf + w->len;
+    *d++ = '"';
+    for (end = s + len / 3 * 3; s < end; s += 3, d += 4) {
+        v = (unsigned)s[0] << 16 | (unsigned)s[1] << 8 | s[2];
+        d[0] = mcpi_base64[v >> 18];
+        d[1] = mcpi_base64[v >> 12 & 63];
+        d[2] = mcpi_base64[v >> 6 & 63];
+        d[3] = mcpi_base64[v & 63];
+    }
+    if (len % 3) {
+        v = (unsigned)s[0] << 16 | (len % 3 == 2 ? (unsigned)s[1] << 8 : 0);
+        *d++ = mcpi_base64[v >> 18];
+        *d++ = mcpi_base64[v >> 12 & 63];
+        *d++ = len % 3 == 2 ? mcpi_base64[v >> 6 & 63] : '=';
+        *d++ = '=';
+    }
+    *d++ = '"';
+    w->len = (size_t)(d - w->buf);
+}
+
+static void mcpi_put_scalar(mcp_writer *w, const mcp_json *v, bool lexeme)
+{
+    bool yes = v->tag & MCPI_TRUE;
+    switch (v->tag & MCPI_TYPE) {
+    case MCP_JSON_STRING:
+        if (lexeme && v->tag & MCPI_LONE) mcpi_put_quoted(w, 0, v->u.text + v->n + 1, v->n, 0, true);
+        else mcpi_put_quoted(w, 0, v->u.text, v->n, 0, false);
+        break;
+    case MCP_JSON_NUMBER: mcpi_put_bytes(w, v->u.text, v->n); break;
+    case MCP_JSON_BOOL:   mcpi_put_bytes(w, yes ? "true" : "false", yes ? 4 : 5); break;
+    default:              mcpi_put_bytes(w, "null", 4); break;
+    }
+}
+
+/* Writes a scalar as it came: a number's digits, a string with its lone surrogates. */
+static MCP_UNUSED void mcpi_put_lexeme(mcp_writer *w, const char *key, const mcp_json *v)
+{
+    if (!v || mcpi_is_container(v)) mcp_put_json(w, key, v);
+    else if (mcpi_put_key(w, key)) mcpi_put_scalar(w, v, true);
+}
+
+/* The nodes of a subtree stand in a row in the order of the text, so they are written in a row; only the ends
+   of containers have to be found. A bit per level tells whether the container that is open there is its
+   parent's last. */
+void mcp_put_json(mcp_writer *w, const char *key, const mcp_json *v)
+{
+    uint32_t lasts[MCPI_WRITER_DEPTH / 32], base;
+    bool last;
+    if (!v) { mcp_put_null(w, key); return; }
+    if (!mcpi_put_key(w, key)) return;
+    base = w->depth;
+    for (;;) {
+        last = (v->tag & MCPI_LAST) != 0;
+        if (mcpi_is_container(v)) {
+            uint32_t at = w->depth, bit = (uint32_t)1 << at % 32;
+            if (!mcpi_put_open(w, (v->tag & MCPI_TYPE) == MCP_JSON_OBJECT)) return;
+            if (last) lasts[at / 32] |= bit;
+            else lasts[at / 32] &= ~bit;
+            last = !v->n;
+            if (last) {
+                mcpi_put_close(w);
+                last = lasts[at / 32] & bit;
+            }
+        } else mcpi_put_scalar(w, v, false);
+        while (last && w->depth > base) {
+            mcpi_put_close(w);
+            last = lasts[w->depth / 32] >> w->depth % 32 & 1;
+        }
+        if (w->depth == base || w->status != MCP_OK) return;
+        v++;
+        if (v->tag & MCPI_KEY) {
+            mcpi_put_quoted(w, w->comma ? ',' : 0, v->u.text, v->n, ':', false);
+            v++;
+        } else if (w->comma) mcpi_put_char(w, ',');
+        w->comma = true;
+    }
+}
+
+/* The end of the string that begins at p, or NULL if it is none. */
+static const char *mcpi_scan_string(const char *p, const char *end)
+{
+    for (p++;;) {
+        const char *q;
+        p = mcpi_plain_end(p, end);
+        if (p == end) return NULL;
+        if (*p == '"') return p + 1;
+        if (*p == '\\') {
+            if (end - p < 2) return NULL;
+            if (p[1] == 'u' ? mcpi_hex4(p + 2, end) < 0 : !mcpi_unescape(p[1])) return NULL;
+            p += p[1] == 'u' ? 6 : 2;
+            continue;
+        }
+        q = mcpi_utf8_run(p, end);
+        if (q == p) return NULL;
+        p = q;
+    }
+}
+
+/* Copies one JSON text without its white space, checking it as it goes. It needs no tape: what may come next
+   follows from the token before and from the kind of the innermost container, which the writer knows. What
+   needs no change is copied in runs, so a compact text is copied at once. Lone surrogates stay the escapes
+   they were. */
+static bool mcpi_put_compact(mcp_writer *w, const char *p, const char *end)
+{
+    /* What may come. ITEM: a value, or the end of an empty array; MEMBER: a key, or the end of an empty
+       object. */
+    enum { MCPI_W_VALUE, MCPI_W_ITEM, MCPI_W_KEY, MCPI_W_MEMBER, MCPI_W_COLON, MCPI_W_MORE } want;
+    const char *run = p;
+    uint32_t base = w->depth;
+    want = MCPI_W_VALUE;
+    for (;;) {
+        const char *blank = p;
+        if (p < end && (unsigned char)*p <= ' ') {
+            p = mcpi_blanks(p, end);
+            mcpi_put_bytes(w, run, (size_t)(blank - run));
+            run = p;
+        }
+        if (p == end) break;
+        if (*p == '"' && want < MCPI_W_COLON) {
+            p = mcpi_scan_string(p, end);
+            if (!p) return false;
+            want = want < MCPI_W_KEY ? MCPI_W_MORE : MCPI_W_COLON;
+        } else if (*p == ':' && want == MCPI_W_COLON) {
+            p++;
+            want = MCPI_W_VALUE;
+        } else if (*p == ',' && want == MCPI_W_MORE && w->depth > base) {
+            p++;
+            want = mcpi_in_object(w) ? MCPI_W_KEY : MCPI_W_VALUE;
+        } else if ((*p == '}' || *p == ']') && w->depth > base && mcpi_in_object(w) == (*p == '}') &&
+                   (want == MCPI_W_MORE || want == (*p == '}' ? MCPI_W_MEMBER : MCPI_W_ITEM))) {
+            p++;
+            w->depth--;
+            want = MCPI_W_MORE;
+        } else if (want > MCPI_W_ITEM) {
+            return false;
+        } else if (*p == '{' || *p == '[') {
+            bool object = *p++ == '{';
+            mcpi_put_bytes(w, run, (size_t)(p - 1 - run));
+            run = p;
+            if (!mcpi_put_open(w, object)) return false;
+            want = object ? MCPI_W_MEMBER : MCPI_W_ITEM;
+        } else {
+            bool number = *p == '-' || (*p >= '0' && *p <= '9');
+            if (!(number ? mcpi_scan_number(&p, end) : mcpi_scan_word(&p, end))) return false;
+            want = MCPI_W_MORE;
+        }
+    }
+    mcpi_put_bytes(w, run, (size_t)(p - run));
+    w->comma = true;
+    return want == MCPI_W_MORE && w->depth == base;
+}
+
+void mcp_put_raw(mcp_writer *w, const char *key, const char *json, size_t len)
+{
+    size_t mark = w ? w->len : 0;
+    uint32_t depth = w ? w->depth : 0;
+    if (!mcpi_put_key(w, key)) return;
+    if (json && mcpi_put_compact(w, json, json + (len == MCP_NTS ? strlen(json) : len))) return;
+    mcpi_put_fail(w, MCP_ERR_ARGUMENT);
+    w->len = mark;
+    w->depth = depth;
+}
+/* ============================================================================================================== *
+ * >>rpc  JSON-RPC 2.0: messages, and the table of requests that wait for an answer                               *
+ * ============================================================================================================== */
+/* JSON-RPC is three shapes of one object: a request has method and id, a notification a method alone, an answer an id
+   with either result or error. MCP narrows it: an id is a string or an integer and never null, params is an object,
+   and a result is an object. https://modelcontextprotocol.io/specification/2026-07-28/basic#messages
+
+   The classifier looks at each member of the envelope once. It is strict where two readers could see two different
+   messages (a key that comes twice) and lenient where nothing can go wrong (unknown members). What it refuses keeps
+   its id where that could be read, so that the sender's error finds its way home. */
+
+#define MCPI_PARSE_ERROR       (-32700)
+#define MCPI_INVALID_REQUEST   (-32600)
+#define MCPI_METHOD_NOT_FOUND  (-32601)
+#define MCPI_INVALID_PARAMS    (-32602)
+#define MCPI_INTERNAL_ERROR    (-32603)
+
+#if !defined(MCP_NO_SERVER) || !defined(MCP_NO_CLIENT)
+#define MCPI_UNSUPPORTED_VERSION (-32022)
+
+/* Words in one string, each with its NUL, an empty one at the end. (An array of pointers would need relocation, and
+   so writable data, in every position-independent program.) The place of s among them, or -1. */
+static int mcpi_word_of(const char *words, const char *s)
+{
+    int i;
+    for (i = 0; s && *words; words += strlen(words) + 1, i++)
+        if (strcmp(words, s) == 0) return i;
+    return -1;
+}
+
+static const char *mcpi_word_at(const char *words, int i)
+{
+    while (i-- > 0) words += strlen(words) + 1;
+    return words;
+}
+
+/* The protocol versions that we speak, newest first; only the first is modern. */
+static const char mcpi_versions[] =
+    MCP_PROTOCOL_MODERN "\0" MCP_PROTOCOL_LEGACY "\0" "2025-06-18\0" "2025-03-26\0" "2024-11-05\0";
+enum { MCPI_VERSION_MODERN = 0, MCPI_VERSION_LEGACY = 1, MCPI_VERSION_BATCHES = 3, MCPI_VERSION_COUNT = 5 };
+#endif
+
+/* An integer in any notation that keeps its digits: no fraction, no exponent. `7.0` is for answers only, see
+   mcp_pending_id. */
+static bool mcpi_is_integer_text(const mcp_json *v)
+{
+    size_t i, n;
+    const char *s = mcp_json_text(v, &n);
+    if (mcp_json_type(v) != MCP_JSON_NUMBER) return false;
+    for (i = s[0] == '-'; i < n; i++)
+        if (s[i] < '0' || s[i] > '9') return false;
+    return true;
+}
+
+static bool mcpi_is_id(const mcp_json *v)
+{
+    return mcp_json_type(v) == MCP_JSON_STRING || mcpi_is_integer_text(v);
+}
+
+enum { MCPI_JSONRPC = 1, MCPI_ID = 2, MCPI_METHOD = 4, MCPI_PARAMS = 8, MCPI_RESULT = 16, MCPI_ERROR = 32 };
+
+/* Which member of the envelope a key is, or 0. Told apart by length first: one compare at most. */
+static unsigned mcpi_envelope_key(const char *key, size_t n)
+{
+    switch (n) {
+    case 2: return memcmp(key, "id", 2) == 0 ? MCPI_ID : 0;
+    case 5: return memcmp(key, "error", 5) == 0 ? MCPI_ERROR : 0;
+    case 6: return memcmp(key, "method", 6) == 0 ? MCPI_METHOD : memcmp(key, "params", 6) == 0 ? MCPI_PARAMS
+                 : memcmp(key, "result", 6) == 0 ? MCPI_RESULT : 0;
+    case 7: return memcmp(key, "jsonrpc", 7) == 0 ? MCPI_JSONRPC : 0;
+    default: return 0;
+    }
+}
+
+/* An answer has exactly one of result and error. NULL, or what is wrong with it; a bad one still ends the request
+   that it names. */
+static const char *mcpi_answer_fault(mcp_msg *m, unsigned seen)
+{
+    m->kind = seen & MCPI_ERROR ? MCP_MSG_ERROR : MCP_MSG_RESULT;
+    if ((seen & MCPI_RESULT) && (seen & MCPI_ERROR)) return "an answer with both result and error";
+    if (!(seen & (MCPI_RESULT | MCPI_ERROR))) return "neither method, nor result, nor error";
+    if (seen & MCPI_ERROR) return mcp_json_type(m->error) == MCP_JSON_OBJECT ? NULL : "error is not an object";
+    if (!m->id) return "a result without an id";
+    return mcp_json_type(m->result) == MCP_JSON_OBJECT ? NULL : "result is not an object";
+}
+
+static const char *mcpi_request_fault(mcp_msg *m, unsigned seen, const mcp_json *method)
+{
+    m->kind = seen & MCPI_ID ? MCP_MSG_REQUEST : MCP_MSG_NOTIFICATION;
+    m->method = mcp_json_str(method, NULL);
+    if (!m->method) return "method is not a string";
+    if (mcp_json_size(method) != strlen(m->method)) return "method holds a NUL";
+    if (seen & (MCPI_RESULT | MCPI_ERROR)) return "both a request and an answer";
+    if ((seen & MCPI_ID) && !m->id) return "id is neither a string nor an integer";
+    if (!m->params || mcp_json_type(m->params) == MCP_JSON_OBJECT) return NULL;
+    m->code = MCPI_INVALID_PARAMS;
+    return "params is not an object";
+}
+
+static const char *mcpi_object_fault(mcp_msg *m, const mcp_json *object)
+{
+    const mcp_json *v, *id = NULL, *method = NULL;
+    unsigned seen = 0, twice = 0;
+    bool version = false;
+    for (v = mcp_json_first(object); v; v = mcp_json_next(v)) {
+        size_t n;
+        const char *key = mcp_json_keyn(v, &n);
+        unsigned which = mcpi_envelope_key(key, n);
+        twice |= seen & which;
+        seen |= which;
+        switch (which) {
+        case MCPI_JSONRPC: version = mcpi_is(v, "2.0"); break;
+        case MCPI_ID:      id = v; break;
+        case MCPI_METHOD:  method = v; break;
+        case MCPI_PARAMS:  m->params = v; break;
+        case MCPI_RESULT:  m->result = v; break;
+        case MCPI_ERROR:   m->error = v; break;
+        default: break;
+        }
+    }
+    if (twice) return "a member of the envelope comes twice";
+    /* Our own id may come back as 7.0: mcp_pending_id tells. */
+    if (mcpi_is_id(id) || (!method && mcp_json_type(id) == MCP_JSON_NUMBER)) m->id = id;
+    if (!version) return "jsonrpc is not \"2.0\"";
+    return method ? mcpi_request_fault(m, seen, method) : mcpi_answer_fault(m, seen);
+}
+
+static const char *mcpi_batch_fault(mcp_msg *m, const mcp_json *array)
+{
+    m->kind = MCP_MSG_BATCH;
+    m->batch = array;
+    return mcp_json_first(array) ? NULL : "an empty batch";
+}
+
+void mcp_msg_classify(const mcp_json *value, mcp_msg *m)
+{
+    if (!m) return;
+    memset(m, 0, sizeof *m);
+    m->code = MCPI_INVALID_REQUEST;
+    m->why = "a message is a JSON object";
+    if (mcp_json_type(value) == MCP_JSON_OBJECT) m->why = mcpi_object_fault(m, value);
+    else if (mcp_json_type(value) == MCP_JSON_ARRAY) m->why = mcpi_batch_fault(m, value);
+    if (m->why) m->kind = MCP_MSG_BAD;
+    else m->code = 0;
+}
+
+/* Parses a line where it stands. MCP_ERR_MEMORY, or MCP_OK with m filled in. */
+static int mcpi_msg_read(mcp_arena *a, char *line, size_t len, unsigned flags, mcp_msg *m)
+{
+    size_t pos = 0;
+    const mcp_json *v = mcpi_parse(a, line, len, flags, &pos);
+    if (v) { mcp_msg_classify(v, m); return MCP_OK; }
+    memset(m, 0, sizeof *m);
+    if (pos == MCP_NTS) return MCP_ERR_MEMORY;
+    m->code = MCPI_PARSE_ERROR;
+    m->why = "invalid JSON";
+    m->pos = pos;
+    return MCP_OK;
+}
+
+int mcp_msg_parse(mcp_arena *a, const char *line, size_t len, mcp_msg *out)
+{
+    char *copy;
+    if (!a || !line || !out) return MCP_ERR_ARGUMENT;
+    if (len == MCP_NTS) len = strlen(line);
+    copy = (char *)mcp_arena_alloc(a, len);
+    if (!copy) return MCP_ERR_MEMORY;
+    memcpy(copy, line, len);
+    return mcpi_msg_read(a, copy, len, 0, out);
+}
+
+/* -- slots: one table for everything that has an id -------------------------------------------------------------- */
+/* Requests that wait, deferred requests, timers and questions all need the same four things: a small id that is never
+   used twice, look-up and removal in O(1), and the earliest deadline. Ids count up from 1, and an id lives in the
+   cell `id & mask`: the low bits are its slot, the rest its generation. A cell that is still taken when the counter
+   comes round to it is skipped, and the table doubles before it is half full, so that skips stay rare. Doubling never
+   makes two ids collide, since ids that differ in their low bits still do with one bit more. Deadlines are a binary
+   heap of items; each item knows its place in it. */
+
+#define MCPI_NO_HEAP ((size_t)-1)
+
+typedef struct mcpi_item {                  /* the head of whatever has an id */
+    mcp_id id;                              /* 0: not in a table */
+    int64_t deadline;                       /* MCP_NEVER: not in the heap */
+    size_t at;                              /* place in the heap */
+} mcpi_item;
+
+typedef struct mcpi_slots {
+    mcp_allocator alloc;
+    mcpi_item **cell; size_t cells;         /* a power of two */
+    mcpi_item **heap; size_t heap_len, heap_cap;
+    size_t count, max;
+    mcp_id last;
+} mcpi_slots;
+
+static void mcpi_slots_init(mcpi_slots *t, const mcp_allocator *alloc, size_t max)
+{
+    memset(t, 0, sizeof *t);
+    if (alloc) t->alloc = *alloc;
+    t->max = max;
+}
+
+static void mcpi_slots_free(mcpi_slots *t)
+{
+    mcpi_free(&t->alloc, t->cell, t->cells * sizeof *t->cell);
+    mcpi_free(&t->alloc, t->heap, t->heap_cap * sizeof *t->heap);
+    mcpi_slots_init(t, NULL, 0);
+}
+
+static mcpi_item *mcpi_slots_get(const mcpi_slots *t, mcp_id id)
+{
+    mcpi_item *it = t->cells && id ? t->cell[(size_t)id & (t->cells - 1)] : NULL;
+    return it && it->id == id ? it : NULL;
+}
+
+static void mcpi_heap_set(mcpi_slots *t, size_t at, mcpi_item *it)
+{
+    t->heap[at] = it;
+    it->at = at;
+}
+
+static void mcpi_heap_up(mcpi_slots *t, size_t at, mcpi_item *it)
+{
+    while (at > 0 && t->heap[(at - 1) / 2]->deadline > it->deadline) {
+        mcpi_heap_set(t, at, t->heap[(at - 1) / 2]);
+        at = (at - 1) / 2;
+    }
+    mcpi_heap_set(t, at, it);
+}
+
+static void mcpi_heap_down(mcpi_slots *t, size_t at, mcpi_item *it)
+{
+    for (;;) {
+        size_t child = 2 * at + 1;
+        if (child >= t->heap_len) break;
+        if (child + 1 < t->heap_len && t->heap[child + 1]->deadline < t->heap[child]->deadline) child++;
+        if (t->heap[child]->deadline >= it->deadline) break;
+        mcpi_heap_set(t, at, t->heap[child]);
+        at = child;
+    }
+    mcpi_heap_set(t, at, it);
+}
+
+static void mcpi_heap_remove(mcpi_slots *t, mcpi_item *it)
+{
+    size_t at = it->at;
+    mcpi_item *moved;
+    if (at == MCPI_NO_HEAP) return;
+    it->at = MCPI_NO_HEAP;
+    moved = t->heap[--t->heap_len];
+    if (moved == it) return;
+    if (at > 0 && t->heap[(at - 1) / 2]->deadline > moved->deadline) mcpi_heap_up(t, at, moved);
+    else mcpi_heap_down(t, at, moved);
+}
+
+/* Room in the heap for one more is made when the item is added, so that moving a deadline later cannot fail. */
+static void mcpi_slots_deadline(mcpi_slots *t, mcpi_item *it, int64_t deadline)
+{
+    mcpi_heap_remove(t, it);
+    it->deadline = deadline;
+    if (deadline != MCP_NEVER) mcpi_heap_up(t, t->heap_len++, it);
+}
+
+static bool mcpi_slots_double(mcpi_slots *t)
+{
+    size_t i, cells = t->cells ? t->cells * 2 : 32, heap_cap = cells / 2 + 1;
+    mcpi_item **cell, **heap;
+    if (cells > (size_t)-1 / 4 / sizeof *cell) return false;
+    heap = (mcpi_item **)mcpi_resize(&t->alloc, t->heap, t->heap_cap * sizeof *heap, heap_cap * sizeof *heap);
+    if (!heap) return false;
+    t->heap = heap;
+    t->heap_cap = heap_cap;
+    cell = (mcpi_item **)mcpi_zalloc(&t->alloc, cells * sizeof *cell);
+    if (!cell) return false;
+    for (i = 0; i < t->cells; i++)
+        if (t->cell[i]) cell[(size_t)t->cell[i]->id & (cells - 1)] = t->cell[i];
+    mcpi_free(&t->alloc, t->cell, t->cells * sizeof *cell);
+    t->cell = cell;
+    t->cells = cells;
+    return true;
+}
+
+/* MCP_OK, MCP_ERR_LIMIT or MCP_ERR_MEMORY. */
+static int mcpi_slots_add(mcpi_slots *t, mcpi_item *it, int64_t deadline)
+{
+    if (t->max && t->count >= t->max) return MCP_ERR_LIMIT;
+    if (t->count >= t->cells / 2 && !mcpi_slots_double(t)) return MCP_ERR_MEMORY;
+    do t->last++; while (t->cell[(size_t)t->last & (t->cells - 1)]);
+    it->id = t->last;
+    it->at = MCPI_NO_HEAP;
+    t->cell[(size_t)it->id & (t->cells - 1)] = it;
+    t->count++;
+    mcpi_slots_deadline(t, it, deadline);
+    return MCP_OK;
+}
+
+static void mcpi_slots_remove(mcpi_slots *t, mcpi_item *it)
+{
+    if (!it->id) return;
+    mcpi_heap_remove(t, it);
+    t->cell[(size_t)it->id & (t->cells - 1)] = NULL;
+    t->count--;
+    it->id = 0;
+}
+
+/* The item whose deadline is first, if it is at or before now. */
+static mcpi_item *mcpi_slots_due(const mcpi_slots *t, int64_t now)
+{
+    return t->heap_len && t->heap[0]->deadline <= now ? t->heap[0] : NULL;
+}
+
+static int64_t mcpi_slots_next(const mcpi_slots *t)
+{
+    return t->heap_len ? t->heap[0]->deadline : MCP_NEVER;
+}
+
+/* Any item with an id at or below `last`, looking from cell *from on: to empty a table while callbacks add to it. */
+static mcpi_item *mcpi_slots_any(const mcpi_slots *t, mcp_id last, size_t *from)
+{
+    for (; *from < t->cells; ++*from)
+        if (t->cell[*from] && t->cell[*from]->id <= last) return t->cell[*from];
+    return NULL;
+}
+
+/* -- the public table -------------------------------------------------------------------------------------------- */
+
+typedef struct mcpi_wait { mcpi_item item; mcp_reply_fn fn; void *user; struct mcpi_wait *next; } mcpi_wait;
+
+struct mcp_pending {
+    mcpi_slots slots;
+    mcpi_wait *spare;                       /* kept for the next request: nothing is allocated once warm */
+    uint64_t unknown;
+    bool closing;                           /* free runs: a callback that adds gets 0 */
+};
+
+mcp_pending *mcp_pending_new(const mcp_allocator *alloc, size_t max)
+{
+    mcp_pending *p = (mcp_pending *)mcpi_zalloc(alloc, sizeof *p);
+    if (p) mcpi_slots_init(&p->slots, alloc, max ? max : 1000000);
+    return p;
+}
+
+mcp_id mcp_pending_add(mcp_pending *p, int64_t deadline_ms, mcp_reply_fn fn, void *user)
+{
+    mcpi_wait *w;
+    if (!p || p->closing) return 0;
+    w = p->spare;
+    if (w) p->spare = w->next;
+    else if (!(w = (mcpi_wait *)mcpi_alloc(&p->slots.alloc, sizeof *w))) return 0;
+    memset(w, 0, sizeof *w);
+    w->fn = fn;
+    w->user = user;
+    if (mcpi_slots_add(&p->slots, &w->item, deadline_ms) == MCP_OK) return w->item.id;
+    w->next = p->spare;
+    p->spare = w;
+    return 0;
+}
+
+int mcp_pending_extend(mcp_pending *p, mcp_id id, int64_t deadline_ms)
+{
+    mcpi_item *it = p ? mcpi_slots_get(&p->slots, id) : NULL;
+    if (!it) return MCP_ERR_UNKNOWN;
+    mcpi_slots_deadline(&p->slots, it, deadline_ms);
+    return MCP_OK;
+}
+
+/* The request leaves the table before its callback runs: whatever the callback does, it cannot be settled again. */
+static void mcpi_pending_end(mcp_pending *p, mcpi_wait *w, const mcp_reply *reply)
+{
+    mcp_reply r = *reply;
+    mcp_reply_fn fn = w->fn;
+    void *user = w->user;
+    r.id = w->item.id;
+    if (!r.message) r.message = mcp_strerror(r.status);
+    mcpi_slots_remove(&p->slots, &w->item);
+    w->next = p->spare;
+    p->spare = w;
+    if (fn) fn(&r, user);
+}
+
+int mcp_pending_settle(mcp_pending *p, mcp_id id, const mcp_reply *reply)
+{
+    mcpi_wait *w = p ? (mcpi_wait *)mcpi_slots_get(&p->slots, id) : NULL;
+    if (!reply) return MCP_ERR_ARGUMENT;
+    if (w) { mcpi_pending_end(p, w, reply); return MCP_OK; }
+    if (p) p->unknown++;
+    return MCP_ERR_UNKNOWN;
+}
+
+mcp_id mcp_pending_id(const mcp_json *id)
+{
+    size_t i, n;
+    uint64_t u = 0;
+    const char *s;
+    if (mcp_json_type(id) == MCP_JSON_NUMBER) return mcp_json_uint(id, &u) ? u : 0;
+    if (mcp_json_type(id) != MCP_JSON_STRING) return 0;
+    s = mcp_json_text(id, &n);
+    if (n == 0 || n > 16 || s[0] == '0') return 0;          /* 2^53 has 16 digits */
+    for (i = 0; i < n; i++) {
+        if (s[i] < '0' || s[i] > '9') return 0;
+        u = u * 10 + (uint64_t)(s[i] - '0');
+    }
+    return u;
+}
+
+static void mcpi_reply_local(mcp_reply *r, int status)
+{
+    memset(r, 0, sizeof *r);
+    r->status = status;
+    r->message = mcp_strerror(status);
+}
+
+size_t mcp_pending_expire(mcp_pending *p, int64_t now_ms)
+{
+    size_t n = 0;
+    mcpi_item *it;
+    mcp_reply r;
+    mcpi_reply_local(&r, MCP_ERR_TIMEOUT);
+    for (; p && (it = mcpi_slots_due(&p->slots, now_ms)) != NULL; n++) mcpi_pending_end(p, (mcpi_wait *)it, &r);
+    return n;
+}
+
+int64_t mcp_pending_deadline(const mcp_pending *p)
+{
+    return p ? mcpi_slots_next(&p->slots) : MCP_NEVER;
+}
+
+void mcp_pending_fail_all(mcp_pending *p, int status)
+{
+    size_t from = 0;
+    mcp_id last;
+    mcpi_item *it;
+    mcp_reply r;
+    if (!p) return;
+    last = p->slots.last;
+    mcpi_reply_local(&r, status);
+    while ((it = mcpi_slots_any(&p->slots, last, &from)) != NULL) mcpi_pending_end(p, (mcpi_wait *)it, &r);
+}
+
+size_t mcp_pending_count(const mcp_pending *p)
+{
+    return p ? p->slots.count : 0;
+}
+
+uint64_t mcp_pending_unknown(const mcp_pending *p)
+{
+    return p ? p->unknown : 0;
+}
+
+void mcp_pending_free(mcp_pending *p)
+{
+    mcp_allocator a;
+    if (!p) return;
+    p->closing = true;
+    mcp_pending_fail_all(p, MCP_ERR_CLOSED);
+    a = p->slots.alloc;
+    while (p->spare) {
+        mcpi_wait *w = p->spare;
+        p->spare = w->next;
+        mcpi_free(&a, w, sizeof *w);
+    }
+    mcpi_slots_free(&p->slots);
+    mcpi_free(&a, p, sizeof *p);
+}
+
+/* -- helpers on replies ------------------------------------------------------------------------------------------ */
+
+static const mcp_json *mcpi_text_of(const mcp_json *block)
+{
+    const mcp_json *text = mcp_json_get(block, "text");
+    return mcpi_is(mcp_json_get(block, "type"), "text") && mcp_json_type(text) == MCP_JSON_STRING ? text : NULL;
+}
+
+const char *mcp_reply_text(const mcp_reply *r, size_t *len)
+{
+    const mcp_json *content = r ? mcp_json_get(r->result, "content") : NULL, *b, *t, *only = NULL;
+    size_t n = 0, blocks = 0, size;
+    char *out, *p;
+    if (len) *len = 0;
+    if (r && r->status != MCP_OK) {
+        const char *message = r->message ? r->message : mcp_strerror(r->status);
+        if (len) *len = strlen(message);
+        return message;
+    }
+    for (b = mcp_json_first(content); b; b = mcp_json_next(b))
+        if ((t = mcpi_text_of(b)) != NULL) { only = t; n += mcp_json_size(t) + 1; blocks++; }
+    if (blocks == 0) return "";
+    if (blocks == 1) return mcp_json_text(only, len);       /* the usual case: nothing is copied */
+    p = out = r->priv ? (char *)mcp_arena_alloc((mcp_arena *)r->priv, n) : NULL;
+    if (!out) return "";
+    for (b = mcp_json_first(content); b; b = mcp_json_next(b)) {
+        if (!(t = mcpi_text_of(b))) continue;
+        if (p != out) *p++ = '\n';
+        memcpy(p, mcp_json_text(t, &size), mcp_json_size(t));
+        p += size;
+    }
+    *p = 0;
+    if (len) *len = (size_t)(p - out);
+    return out;
+}
+
+bool mcp_reply_is_error(const mcp_reply *r)
+{
+    return !r || r->status != MCP_OK || mcp_json_bool(mcp_json_get(r->result, "isError"), false);
+}
+
+#if !defined(MCP_NO_POSIX) && (!defined(MCP_NO_SERVER) || !defined(MCP_NO_CLIENT))
+/* -- what >>posix at the end of the file gives to the parts before it ------------------------------------------------- */
+
+static void      mcpi_close       (int *fd);
+static ptrdiff_t mcpi_fd_read     (int fd, void *buf, size_t n);
+
+static void mcpi_io_readable(const mcp_io *io);          /* POLLIN was seen, or the caller wants to block in read */
+static bool mcpi_io_is_fds  (const mcp_io *io);
+static void mcpi_io_shield  (const mcp_io *io, bool on); /* the caller has blocked SIGPIPE */
+
+typedef struct mcpi_mailbox { int rfd, wfd; } mcpi_mailbox;     /* -1, or 0: none */
+static int         mcpi_mailbox_open  (mcpi_mailbox *m);
+static mcp_poster *mcpi_mailbox_poster(mcpi_mailbox *m, const mcp_allocator *a);
+static int         mcpi_mailbox_run   (mcpi_mailbox *m, void *owner, int max);
+static void        mcpi_mailbox_close (mcpi_mailbox *m);
+
+static int64_t mcpi_clock_ms(void);
+static int     mcpi_poll    (struct pollfd *fds, int n, int timeout_ms);
+#endif
+#ifndef MCP_NO_POSIX
+typedef struct mcpi_sigpipe { sigset_t old; bool blocked, pending; } mcpi_sigpipe;
+static void mcpi_sigpipe_block  (mcpi_sigpipe *s);
+static void mcpi_sigpipe_restore(mcpi_sigpipe *s);
+#endif
+#if !defined(MCP_NO_POSIX) && !defined(MCP_NO_SERVER)
+typedef struct mcpi_guard { int in, out; bool active; } mcpi_guard;
+static int  mcpi_guard_take (mcpi_guard *g, bool raw, char *why, size_t cap);
+static void mcpi_guard_undo (mcpi_guard *g);
+static int  mcpi_listen_unix(const char *path, char *why, size_t cap);
+static int  mcpi_accept     (int fd, char *principal, size_t cap);
+static void mcpi_unlisten   (int *fd, const char *path);
+static void mcpi_stderr     (const char *text);
+#endif
+#if !defined(MCP_NO_POSIX) && !defined(MCP_NO_CLIENT)
+typedef struct mcpi_child {
+    long pid;                               /* 0: none */
+    int in, out, err;                       /* our ends: we write in, read out and err; -1: none */
+    bool exited;                            /* reaped, by us or by somebody else */
+    bool known;                             /* wstatus is known */
+    int wstatus;
+} mcpi_child;
+
+typedef struct mcpi_spawn {
+    const char *const *argv, *const *env;
+    bool clean_env, capture_stderr;
+    const char *cwd;
+    const mcp_allocator *alloc;
+} mcpi_spawn;
+
+static int    mcpi_child_start (mcpi_child *ch, const mcpi_spawn *how, char *why, size_t cap);
+static int    mcpi_child_peek  (mcpi_child *ch);
+static void   mcpi_child_signal(mcpi_child *ch, int sig);
+static void   mcpi_child_reap  (mcpi_child *ch, bool kill_group);
+static size_t mcpi_child_why   (const mcpi_child *ch, char *buf, size_t cap);
+#endif
+/* ============================================================================================================== *
+ * >>io  streams: framing what comes in, queueing what goes out                                                   *
+ * ============================================================================================================== */
+/* On a stream a message is a line: JSON that holds no line feed, and a line feed.
+   https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/stdio
+
+   Incoming bytes go into one buffer that is kept. A line is parsed where it stands, so a message is copied once, by
+   read(2), and touched once. The place up to which there is no line feed is remembered, which keeps the search linear
+   however small the pieces are.
+
+   While a callback runs, the message it was called for must not move, yet the callback may itself read on: it may
+   wait for an answer. So the buffer is a stack of frames. A frame whose message is in use is pinned; reading on then
+   pushes a new frame, which takes over the bytes that were not read yet. When the callback has returned, the frames
+   above give their bytes back. The pin is the nesting level that uses the message, and the rule is one line: whoever
+   enters the stream at level n may reuse a frame pinned above n, and must not touch one pinned at or below it.
+
+   Outgoing messages are written by a mcp_writer straight into a queue, a whole message or nothing. All messages of
+   one turn leave in one write. */
+
+#if !defined(MCP_NO_SERVER) || !defined(MCP_NO_CLIENT)
+#define MCPI_READ_MIN   ((size_t)4096)      /* a frame starts with this ... */
+#define MCPI_READ_BATCH ((size_t)65536)     /* ... and reads at most this much at once: what a pipe holds */
+#define MCPI_KEEP       ((size_t)1 << 20)   /* buffers over this are given back after an outlier */
+#define MCPI_QUEUE_HIGH ((size_t)1 << 20)   /* over this much unsent output, a server takes no new request */
+#define MCPI_NEST_MAX   8                   /* callbacks inside callbacks */
+
+typedef struct mcpi_frame {
+    struct mcpi_frame *outer;
+    char *buf; size_t cap;
+    size_t pos, scan, len;                  /* unread: [pos, len); no line feed in [pos, scan) */
+    size_t peek;                            /* lines before this were looked at while a handler ran */
+    int pin;                                /* 0: free; else the level that uses the message */
+    unsigned calm;                          /* messages since the buffer was last needed in full */
+    mcp_arena arena;                        /* the message's nodes */
+} mcpi_frame;
+
+typedef struct mcpi_stream {
+    mcp_allocator alloc;
+    mcp_io io;
+    size_t max_message;
+    mcpi_frame *in, *spare;
+    mcp_writer out; size_t sent;            /* queue: [sent, out.len) of out.buf */
+    size_t mark;                            /* where the message that is being written begins */
+    unsigned calm;
+    bool open, eof, broken, oversize;       /* oversize: dropping up to the next line feed */
+    bool may_read, may_write;               /* poll said so, or there is no poll */
+    int fd_at, fd_count;                    /* where pollfds put this stream's entries */
+    mcp_stats *stats;
+} mcpi_stream;
+
+static void mcpi_frame_free(mcpi_stream *st, mcpi_frame *f)
+{
+    mcpi_free(&st->alloc, f->buf, f->cap);
+    mcp_arena_free(&f->arena);
+    mcpi_free(&st->alloc, f, sizeof *f);
+}
+
+static mcpi_frame *mcpi_frame_new(mcpi_stream *st)
+{
+    mcpi_frame *f = st->spare;
+    if (f) { st->spare = f->outer; f->outer = NULL; return f; }
+    f = (mcpi_frame *)mcpi_zalloc(&st->alloc, sizeof *f);
+    if (f) mcp_arena_init(&f->arena, &st->alloc, 0);
+    return f;
+}
+
+/* Takes over io (also when it fails: then it is not closed). */
+static int mcpi_stream_open(mcpi_stream *st, const mcp_allocator *alloc, const mcp_io *io, size_t max_message,
+                            mcp_stats *stats)
+{
+    memset(st, 0, sizeof *st);
+    st->alloc = *alloc;
+    st->max_message = max_message;
+    st->stats = stats;
+    mcp_writer_init(&st->out, alloc, 0);
+    st->in = mcpi_frame_new(st);
+    if (!st->in) return MCP_ERR_MEMORY;
+    st->io = *io;
+    st->open = true;
+    st->may_read = st->may_write = !io->poll;
+    return MCP_OK;
+}
+
+static void mcpi_stream_shut(mcpi_stream *st)
+{
+    if (!st->open) return;
+    st->open = false;
+    if (st->io.close) st->io.close(st->io.user);
+}
+
+static void mcpi_stream_free(mcpi_stream *st)
+{
+    mcpi_stream_shut(st);
+    while (st->in) { mcpi_frame *f = st->in; st->in = f->outer; mcpi_frame_free(st, f); }
+    while (st->spare) { mcpi_frame *f = st->spare; st->spare = f->outer; mcpi_frame_free(st, f); }
+    mcp_writer_free(&st->out);
+}
+
+/* -- frames ------------------------------------------------------------------------------------------------------ */
+
+static void mcpi_frame_release(mcpi_frame *f)
+{
+    f->pin = 0;
+    mcp_arena_reset(&f->arena);
+}
+
+/* Makes st->in a frame that level `level` may read into. MCP_OK or MCP_ERR_MEMORY. */
+static int mcpi_stream_enter(mcpi_stream *st, int level)
+{
+    mcpi_frame *f = st->in, *g;
+    size_t unread = f->len - f->pos;
+    if (f->pin == 0) return MCP_OK;
+    if (f->pin > level) { mcpi_frame_release(f); return MCP_OK; }
+    g = mcpi_frame_new(st);
+    if (!g) return MCP_ERR_MEMORY;
+    if (unread && !mcpi_grow(&st->alloc, &g->buf, &g->cap, unread, 0)) {
+        g->outer = st->spare;
+        st->spare = g;
+        return MCP_ERR_MEMORY;
+    }
+    if (unread) memcpy(g->buf, f->buf + f->pos, unread);
+    g->pos = g->peek = 0;
+    g->len = unread;
+    g->scan = f->scan > f->pos ? f->scan - f->pos : 0;
+    f->pos = f->scan = f->len;
+    g->outer = f;
+    st->in = g;
+    return MCP_OK;
+}
+
+/* The callback for frame f's message has returned: what was read above it comes back down. */
+static void mcpi_stream_leave(mcpi_stream *st, mcpi_frame *f)
+{
+    while (st->in != f) {
+        mcpi_frame *g = st->in, *below = g->outer;
+        char *buf = below->buf;
+        size_t cap = below->cap;
+        below->buf = g->buf; below->cap = g->cap;
+        below->pos = g->pos; below->scan = g->scan; below->len = g->len; below->peek = g->peek;
+        g->buf = buf; g->cap = cap;
+        g->pos = g->scan = g->len = 0;
+        mcpi_frame_release(g);
+        g->outer = st->spare;
+        st->spare = g;
+        st->in = below;
+    }
+}
+
+/* -- reading ----------------------------------------------------------------------------------------------------- */
+
+/* After 64 messages that needed little of a big buffer it is given back: one outlier does not cost its size for ever.
+   */
+static void mcpi_frame_shrink(mcpi_stream *st, mcpi_frame *f)
+{
+    if (f->cap <= MCPI_KEEP || f->pos != f->len || ++f->calm < 64) return;
+    mcpi_free(&st->alloc, f->buf, f->cap);
+    f->buf = NULL;
+    f->cap = 0;
+    f->pos = f->scan = f->len = 0;
+    f->calm = 0;
+    mcp_arena_free(&f->arena);
+}
+
+/* Moves unread bytes to the front when that frees at least as much as it moves, else grows. */
+static bool mcpi_frame_room(mcpi_stream *st, mcpi_frame *f)
+{
+    size_t unread = f->len - f->pos, limit = st->max_message + MCPI_READ_BATCH;
+    if (f->pos == f->len) f->pos = f->scan = f->len = f->peek = 0;
+    if (f->len < f->cap) return true;
+    if (f->pos >= unread && f->pos) {
+        memmove(f->buf, f->buf + f->pos, unread);
+        f->scan -= f->pos;
+        f->peek -= f->peek > f->pos ? f->pos : f->peek;
+        f->pos = 0;
+        f->len = unread;
+        return true;
+    }
+    f->calm = 0;
+    return mcpi_grow(&st->alloc, &f->buf, &f->cap, f->cap ? f->cap + 1 : MCPI_READ_MIN,
+                     limit < f->cap + MCPI_READ_MIN ? f->cap + MCPI_READ_MIN : limit);
+}
+
+/* True while another read makes sense: a peer that sends faster than it is served is stopped by its full pipe. */
+static bool mcpi_stream_hungry(const mcpi_stream *st)
+{
+    return st->open && !st->eof && !st->broken && st->in->len - st->in->pos <= st->max_message;
+}
+
+/* One read. MCP_OK (bytes came, or the end: st->eof), MCP_ERR_AGAIN, MCP_ERR_MEMORY, MCP_ERR_TRANSPORT. */
+static int mcpi_stream_fill(mcpi_stream *st)
+{
+    mcpi_frame *f = st->in;
+    ptrdiff_t n;
+    size_t room;
+    if (!mcpi_stream_hungry(st)) return MCP_ERR_AGAIN;
+    if (!mcpi_frame_room(st, f)) return MCP_ERR_MEMORY;
+    room = f->cap - f->len;
+    n = st->io.read(st->io.user, f->buf + f->len, room < MCPI_READ_BATCH ? room : MCPI_READ_BATCH);
+    if (st->io.poll) st->may_read = false;
+    if (n > 0) {
+        f->len += (size_t)n;
+        st->stats->bytes_in += (uint64_t)n;
+        if ((size_t)n == room && f->cap < MCPI_READ_BATCH)
+            (void)mcpi_grow(&st->alloc, &f->buf, &f->cap, f->cap * 2, 0);
+        return MCP_OK;
+    }
+    if (n == 0) { st->eof = true; return MCP_OK; }
+    if (n == MCP_ERR_AGAIN) return MCP_ERR_AGAIN;
+    st->broken = true;
+    return MCP_ERR_TRANSPORT;
+}
+
+/* Drops a byte order mark and blanks before a line, a carriage return and blanks behind it. */
+static void mcpi_line_trim(char **line, size_t *len)
+{
+    char *s = *line;
+    size_t n = *len;
+    if (n >= 3 && memcmp(s, "\xEF\xBB\xBF", 3) == 0) { s += 3; n -= 3; }
+    while (n && (*s == ' ' || *s == '\t' || *s == '\r')) { s++; n--; }
+    while (n && (s[n - 1] == ' ' || s[n - 1] == '\t' || s[n - 1] == '\r')) n--;
+    *line = s;
+    *len = n;
+}
+
+/* The next line that is not empty. MCP_OK; MCP_ERR_AGAIN: none yet; MCP_ERR_LIMIT: a line over max_message has begun,
+   and is being dropped (told once per line). The bytes stay where they are until the next fill at this level. */
+static int mcpi_stream_line(mcpi_stream *st, char **line, size_t *len)
+{
+    mcpi_frame *f = st->in;
+    for (;;) {
+        char *lf = f->len > f->scan ? (char *)memchr(f->buf + f->scan, '\n', f->len - f->scan) : NULL;
+        size_t end;
+        if (!lf && st->eof && f->len > f->pos && !st->oversize) { f->scan = f->len; end = f->len; }
+        else if (lf) { end = (size_t)(lf - f->buf); f->scan = end + 1; }
+        else {
+            f->scan = f->len;
+            if (st->oversize) f->pos = f->len;
+            if (f->len - f->pos <= st->max_message) return MCP_ERR_AGAIN;
+            f->pos = f->len;
+            st->oversize = true;
+            st->stats->oversize++;
+            return MCP_ERR_LIMIT;
+        }
+        *line = f->buf + f->pos;
+        *len = end - f->pos;
+        f->pos = f->scan;
+        if (st->oversize) { st->oversize = false; continue; }
+        if (*len > st->max_message) { st->stats->oversize++; return MCP_ERR_LIMIT; }
+        mcpi_line_trim(line, len);
+        if (*len) return MCP_OK;
+    }
+}
+
+/* Is there a whole line to take without another read? */
+static bool mcpi_stream_has_line(const mcpi_stream *st)
+{
+    const mcpi_frame *f = st->in;
+    if (f->len == f->pos) return false;
+    return st->eof || f->len - f->pos > st->max_message ||
+           (f->len > f->scan && memchr(f->buf + f->scan, '\n', f->len - f->scan));
+}
+
+/* -- writing ----------------------------------------------------------------------------------------------------- */
+
+static size_t mcpi_stream_queued(const mcpi_stream *st)
+{
+    return st->out.len - st->sent;
+}
+
+/* A writer for one message. Nothing else may be written to the stream before mcpi_stream_end. */
+static mcp_writer *mcpi_stream_begin(mcpi_stream *st)
+{
+    mcp_writer *w = &st->out;
+    if (st->sent == w->len) w->len = st->sent = 0;
+    else if (st->sent >= w->len - st->sent) {
+        memmove(w->buf, w->buf + st->sent, w->len - st->sent);
+        w->len -= st->sent;
+        st->sent = 0;
+    }
+    st->mark = w->len;
+    w->status = MCP_OK;
+    w->depth = 0;
+    w->comma = w->done = false;
+    return w;
+}
+
+/* Queues what was written since begin, or drops it whole: MCP_OK or the writer's error. */
+static int mcpi_stream_end(mcpi_stream *st)
+{
+    mcp_writer *w = &st->out;
+    int status = w->status == MCP_OK && w->depth ? MCP_ERR_ARGUMENT : w->status;
+    if (status == MCP_OK) mcpi_put_bytes(w, "\n", 1);
+    if (status == MCP_OK) status = w->status;
+    w->status = MCP_OK;
+    if (status != MCP_OK) { w->len = st->mark; return status; }
+    st->stats->messages_out++;
+    return MCP_OK;
+}
+
+static void mcpi_stream_shrink_out(mcpi_stream *st)
+{
+    if (st->out.cap <= MCPI_KEEP || ++st->calm < 64) return;
+    st->calm = 0;
+    mcp_writer_free(&st->out);
+    mcp_writer_init(&st->out, &st->alloc, 0);
+}
+
+/* Writes what the stream takes. MCP_OK: all is out; MCP_ERR_AGAIN: some is left; MCP_ERR_CLOSED: the peer reads no
+   more, and what is queued is dropped. */
+static int mcpi_stream_flush(mcpi_stream *st)
+{
+    while (st->sent < st->out.len) {
+        size_t n = st->out.len - st->sent;
+        ptrdiff_t k;
+        if (!st->open || st->broken) { st->sent = st->out.len = 0; return MCP_ERR_CLOSED; }
+        k = st->io.write(st->io.user, st->out.buf + st->sent, n);
+        if (k == MCP_ERR_AGAIN || k == 0) { st->may_write = !st->io.poll; return MCP_ERR_AGAIN; }
+        if (k < 0) { st->broken = true; continue; }
+        st->sent += (size_t)k < n ? (size_t)k : n;
+        st->stats->bytes_out += (uint64_t)k;
+        if (n > MCPI_KEEP) st->calm = 0;
+    }
+    st->sent = st->out.len = 0;
+    mcpi_stream_shrink_out(st);
+    return MCP_OK;
+}
+
+/* -- what to wait for -------------------------------------------------------------------------------------------- */
+
+#ifndef MCP_NO_POSIX
+/* Appends this stream's entries at *n (counted also beyond cap) and remembers where they are. */
+static void mcpi_stream_pollfds(mcpi_stream *st, bool want_read, struct pollfd *fds, int cap, int *n)
+{
+    bool want_write = mcpi_stream_queued(st) > 0;
+    int room = cap > *n ? cap - *n : 0, k = 0;
+    st->fd_at = *n;
+    st->fd_count = 0;
+    want_read = want_read && mcpi_stream_hungry(st);
+    if (st->open && st->io.poll && (want_read || want_write))
+        k = st->io.poll(st->io.user, want_read, want_write, room ? fds + *n : NULL, room);
+    st->fd_count = k < room ? k : room;
+    *n += k;
+}
+
+/* Takes what poll said. Any event lets both directions try: a stream of the user's may need to write in order to
+   read. */
+static void mcpi_stream_polled(mcpi_stream *st, const struct pollfd *fds, int n)
+{
+    int i;
+    if (!st->io.poll) return;
+    st->may_read = st->may_write = false;
+    for (i = st->fd_at; i < st->fd_at + st->fd_count && i < n; i++) {
+        if (!fds[i].revents) continue;
+        if ((fds[i].events & POLLIN) && (fds[i].revents & ~POLLOUT)) st->may_read = true;
+        st->may_write = true;
+        if (!mcpi_io_is_fds(&st->io)) st->may_read = true;
+    }
+    if (st->may_read) mcpi_io_readable(&st->io);
+}
+#endif
+#endif /* either end */
+
+/* -- a pair of streams in memory --------------------------------------------------------------------------------- */
+
+#define MCPI_PAIR_BYTES 65536
+
+struct mcpi_pair;
+struct mcpi_end {
+    struct mcpi_pair *pair;
+    int side;
+    bool closed;
+    size_t head, len;                       /* a ring: what this end will read */
+    char buf[MCPI_PAIR_BYTES];
+};
+typedef struct mcpi_pair { mcp_allocator alloc; struct mcpi_end end[2]; } mcpi_pair;
+
+static ptrdiff_t mcpi_pair_read(void *user, void *buf, size_t n)
+{
+    struct mcpi_end *e = (struct mcpi_end *)user;
+    size_t run = MCPI_PAIR_BYTES - e->head;
+    if (e->len == 0) return e->pair->end[!e->side].closed ? 0 : MCP_ERR_AGAIN;
+    if (n > e->len) n = e->len;
+    if (n > run) n = run;
+    memcpy(buf, e->buf + e->head, n);
+    e->head = (e->head + n) % MCPI_PAIR_BYTES;
+    e->len -= n;
+    return (ptrdiff_t)n;
+}
+
+static ptrdiff_t mcpi_pair_write(void *user, const void *buf, size_t n)
+{
+    struct mcpi_end *e = (struct mcpi_end *)user, *to = &e->pair->end[!e->side];
+    size_t tail = (to->head + to->len) % MCPI_PAIR_BYTES, room = MCPI_PAIR_BYTES - to->len,
+           run = MCPI_PAIR_BYTES - tail;
+    if (to->closed) return MCP_ERR_CLOSED;
+    if (n > room) n = room;
+    if (n > run) n = run;
+    if (n == 0) return MCP_ERR_AGAIN;
+    memcpy(to->buf + tail, buf, n);
+    to->len += n;
+    return (ptrdiff_t)n;
+}
+
+static void mcpi_pair_close(void *user)
+{
+    struct mcpi_end *e = (struct mcpi_end *)user;
+    mcpi_pair *p = e->pair;
+    e->closed = true;
+    if (p->end[!e->side].closed) { mcp_allocator a = p->alloc; mcpi_free(&a, p, sizeof *p); }
+}
+
+int mcp_io_pair(const mcp_allocator *alloc, mcp_io ends[2])
+{
+    int i;
+    mcpi_pair *p;
+    if (!ends) return MCP_ERR_ARGUMENT;
+    memset(ends, 0, 2 * sizeof *ends);
+    p = (mcpi_pair *)mcpi_zalloc(alloc, sizeof *p);
+    if (!p) return MCP_ERR_MEMORY;
+    if (alloc) p->alloc = *alloc;
+    for (i = 0; i < 2; i++) {
+        p->end[i].pair = p;
+        p->end[i].side = i;
+        ends[i].read = mcpi_pair_read;
+        ends[i].write = mcpi_pair_write;
+        ends[i].close = mcpi_pair_close;
+        ends[i].user = &p->end[i];
+    }
+    return MCP_OK;
+}
+
+#ifndef MCP_NO_SERVER
+/* ============================================================================================================== *
+ * >>server  registry, dispatch, both eras                                                                        *
+ * ============================================================================================================== */
+/* A server is a registry (tools, methods), some peers, and the requests that are being handled. A message comes in on
+   a peer's stream, is classified, and becomes a mcp_req that knows its peer, its era and where its answer goes; the
+   registry gives it a handler. A handler that answers before it returns costs no allocation: the request object, its
+   result buffer and the nodes of its message are all kept from the last one. One that defers gets copies of what it
+   was called with, and two entries: in the server's table under the id that the program keeps, and in its peer's map
+   under the id that the client used, where a cancel finds it.
+
+   The two eras differ in three places only: how a request says who asks (session or _meta), what a result must carry,
+   and how changes are told. All three are here in one place each, and a handler sees none of it.
+
+   Whatever a handler calls may come back into the server. So nothing that is in use is freed while `nest` says that
+   callbacks run: peers and the server itself are marked, and go when the outermost call returns. */
+
+#define MCPI_BUSY (-31000)                  /* outside the range that JSON-RPC and MCP reserve */
+
+/* The levels of RFC 5424 that logging uses, lowest first. */
+static const char mcpi_levels[] =
+    "debug\0" "info\0" "notice\0" "warning\0" "error\0" "critical\0" "alert\0" "emergency\0";
+
+/* -- names: a hash map of whatever has one ----------------------------------------------------------------------- */
+
+typedef struct mcpi_named { const char *name; size_t len; uint32_t hash; } mcpi_named;
+typedef struct mcpi_map { mcpi_named **cell; size_t cells, count; } mcpi_map;  /* linear probing, at most half full */
+
+static uint32_t mcpi_hash(const char *s, size_t n)
+{
+    uint32_t h = 2166136261u;               /* FNV-1a */
+    while (n--) h = (h ^ (unsigned char)*s++) * 16777619u;
+    return h;
+}
+
+static mcpi_named *mcpi_map_find(const mcpi_map *m, const char *name, size_t len)
+{
+    uint32_t h;
+    size_t i;
+    if (m->count == 0) return NULL;
+    h = mcpi_hash(name, len);
+    for (i = h & (m->cells - 1); m->cell[i]; i = (i + 1) & (m->cells - 1)) {
+        mcpi_named *x = m->cell[i];
+        if (x->hash == h && x->len == len && memcmp(x->name, name, len) == 0) return x;
+    }
+    return NULL;
+}
+
+static void mcpi_map_place(mcpi_map *m, mcpi_named *x)
+{
+    size_t i = x->hash & (m->cells - 1);
+    while (m->cell[i]) i = (i + 1) & (m->cells - 1);
+    m->cell[i] = x;
+}
+
+/* x->name and x->len are set; the name must live as long as x is in the map. */
+static bool mcpi_map_add(const mcp_allocator *a, mcpi_map *m, mcpi_named *x)
+{
+    if (m->count * 2 >= m->cells) {
+        mcpi_map big;
+        size_t i;
+        big.cells = m->cells ? m->cells * 2 : 16;
+        big.count = m->count;
+        big.cell = (mcpi_named **)mcpi_zalloc(a, big.cells * sizeof *big.cell);
+        if (!big.cell) return false;
+        for (i = 0; i < m->cells; i++)
+            if (m->cell[i]) mcpi_map_place(&big, m->cell[i]);
+        mcpi_free(a, m->cell, m->cells * sizeof *m->cell);
+        *m = big;
+    }
+    x->hash = mcpi_hash(x->name, x->len);
+    mcpi_map_place(m, x);
+    m->count++;
+    return true;
+}
+
+/* Closes the gap by moving back what had been pushed past it: no tombstones to pile up. */
+static void mcpi_map_remove(mcpi_map *m, mcpi_named *x)
+{
+    size_t mask = m->cells - 1, i, j;
+    for (i = x->hash & mask; m->cell[i] != x; i = (i + 1) & mask)
+        if (!m->cell[i]) return;
+    m->cell[i] = NULL;
+    m->count--;
+    for (j = (i + 1) & mask; m->cell[j]; j = (j + 1) & mask) {
+        size_t home = m->cell[j]->hash & mask;
+        if (((j - home) & mask) < ((j - i) & mask)) continue;
+        m->cell[i] = m->cell[j];
+        m->cell[j] = NULL;
+        i = j;
+    }
+}
+
+static void mcpi_map_free(const mcp_allocator *a, mcpi_map *m)
+{
+    mcpi_free(a, m->cell, m->cells * sizeof *m->cell);
+    memset(m, 0, sizeof *m);
+}
+
+/* -- what there is ----------------------------------------------------------------------------------------------- */
+
+enum { MCPI_ONLY_LEGACY = 1, MCPI_ONLY_MODERN = 2, MCPI_FIXED = 4, MCPI_EARLY = 8, MCPI_BUILTIN = 16 };
+
+typedef struct mcpi_method {
+    mcpi_named named;
+    unsigned flags;
+    int builtin;                            /* MCPI_DO_... */
+    mcp_req_fn fn;                          /* the program's, in place of the built-in one */
+    void *user;
+} mcpi_method;
+
+typedef struct mcpi_tool {
+    mcpi_named named;
+    uint64_t seq;                           /* place in the list; cursors point between these */
+    char *text; size_t len;                 /* the Tool object as it goes out */
+    char *required; size_t required_len;    /* names, each with its NUL */
+    mcp_req_fn fn;
+    void *user;
+    int uses;                               /* the registry's and each running call's */
+} mcpi_tool;
+
+/* A batch (2025-03-26) is answered with one array, when the last of its requests has been. */
+typedef struct mcpi_batch { mcp_writer w; size_t open; mcp_conn *conn; } mcpi_batch;
+
+struct mcp_req {
+    mcpi_item item;                         /* in the server's table, once deferred */
+    mcpi_named key;                         /* in the peer's map, once deferred: 's' or 'n', then the id's text */
+    mcp_server *s;
+    mcp_conn *conn;
+    mcpi_stream *stream;                    /* where its answer and all its notifications go */
+    mcpi_batch *batch;
+    mcp_req *outer;                         /* running: whose handler this one interrupted; free: the next one */
+    mcpi_tool *tool;
+    const char *method, *protocol;
+    const mcp_json *id, *params, *meta, *args, *token, *client, *caps;
+    bool modern, notification, running, deferred, answered, cancelled, listen;
+    bool heard;                             /* deferred: its cancel has been seen, but is still to be handled */
+    bool begun, content, structured, progressed;
+    unsigned calm;                          /* answers since the result buffer was last needed in full */
+    unsigned filter;                        /* listen: MCP_LIST_... asked for and agreed */
+    int log_level;                          /* -1: none */
+    double progress;
+    mcp_writer w, extra;                    /* the result object; structuredContent */
+    mcp_arena arena;                        /* what a deferred request keeps; scratch for results given as text */
+    void (*on_cancel)(mcp_server *s, mcp_id id, void *arg);
+    void *on_cancel_arg;
+};
+
+struct mcp_conn {
+    mcp_conn *next;
+    mcp_server *s;
+    mcpi_stream st;
+    char *principal;
+    mcpi_map inflight;                      /* deferred requests by the client's id */
+    const char *version;                    /* legacy: what initialize negotiated */
+    mcp_arena session;                      /* ... and what the client said of itself there */
+    const mcp_json *client, *caps;
+    int log_level;
+    bool initialized, dead, draining;
+    int64_t drain_until, drain_end;         /* gives up when nothing moved until then; gives up anyway */
+};
+
+typedef struct mcpi_timer {
+    mcpi_item item;
+    void (*fn)(void *owner, void *arg);
+    void *arg;
+    struct mcpi_timer *next;
+} mcpi_timer;
+
+struct mcp_server {
+    mcp_allocator alloc;
+    int64_t now, peeked, stop_at;
+    int nest, pumps, status;                /* callbacks that run; entries that run; the first mistake */
+    bool stopping, ended, freed, must_poll, shielded;
+    bool has_logging, says_tools, changed_tools;
+    mcp_conn *conns, *main;
+    mcp_req *spare, *running;
+    mcpi_timer *spare_timer;
+    mcpi_tool **tools; size_t tool_count, tool_cap;    /* in order of seq */
+    uint64_t seq;
+
+    char *info, *instructions;              /* Implementation as JSON; plain text */
+    char *meta; size_t meta_len;            /* {"io.modelcontextprotocol/serverInfo":{...}} */
+    const mcp_json *caps, *empty;           /* declared capabilities; {} */
+    mcp_arena fixed;                        /* holds both */
+
+    mcpi_map methods, tools_by_name;
+    mcpi_slots deferred, timers;
+    mcp_stats stats;
+#ifndef MCP_NO_POSIX
+    mcpi_guard guard;
+    mcpi_mailbox mail;
+    int listen_fd;
+    char *listen_path;
+    struct pollfd *fds; int fds_cap;
+    int mail_at, listen_at;
+    int64_t accept_at;                      /* no descriptors were left: the next peer is not asked in before */
+#endif
+    mcp_server_desc d;                      /* with the defaults filled in; its strings are not used after new */
+    char error[320];
+};
+
+/* -- telling ----------------------------------------------------------------------------------------------------- */
+
+static void mcpi_server_log(mcp_server *s, int level, const char *text)
+{
+    if (level > s->d.log.level) return;
+    if (s->d.log.fn) s->d.log.fn(level, text, s->d.log.user);
+#ifndef MCP_NO_POSIX
+    else if (level == 0) mcpi_stderr(text);
+#endif
+}
+
+/* Keeps a sentence, tells the log, returns the status. */
+static int mcpi_server_fail(mcp_server *s, int status, const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    mcpi_vsay(s->error, sizeof s->error, fmt, ap);
+    va_end(ap);
+    mcpi_server_log(s, 0, s->error);
+    return status;
+}
+
+static int64_t mcpi_server_peek_clock(const mcp_server *s)
+{
+#ifndef MCP_NO_POSIX
+    if (!s->d.now_ms) return mcpi_clock_ms();
+#endif
+    return s->d.now_ms ? s->d.now_ms(s->d.user) : 0;
+}
+
+static int64_t mcpi_server_clock(mcp_server *s)
+{
+    return s->now = mcpi_server_peek_clock(s);
+}
+
+/* One frame in the log: who, which way, and the first 2 KiB. Costs nothing unless asked for. */
+static void mcpi_server_trace(mcp_server *s, const char *arrow, const char *bytes, size_t n)
+{
+    char text[2112];
+    if (s->d.log.level < 3) return;
+    mcpi_say(text, sizeof text, "%s %.*s", arrow, (int)(n < 2048 ? n : 2048), bytes);
+    mcpi_server_log(s, 3, text);
+}
+
+/* -- request objects --------------------------------------------------------------------------------------------- */
+
+static mcp_req *mcpi_req_new(mcp_conn *c)
+{
+    mcp_server *s = c->s;
+    mcp_req *r = s->spare;
+    if (r) s->spare = r->outer;
+    else {
+        r = (mcp_req *)mcpi_zalloc(&s->alloc, sizeof *r);
+        if (!r) return NULL;
+        mcp_writer_init(&r->w, &s->alloc, 0);
+        mcp_writer_init(&r->extra, &s->alloc, 0);
+        mcp_arena_init(&r->arena, &s->alloc, 0);
+    }
+    r->s = s;
+    r->conn = c;
+    r->stream = &c->st;
+    r->batch = NULL;
+    r->outer = NULL;
+    r->tool = NULL;
+    r->id = r->params = r->meta = r->args = r->token = r->client = r->caps = NULL;
+    r->method = r->protocol = "";
+    r->modern = r->notification = r->running = r->deferred = r->answered = r->cancelled = r->listen = r->heard =
+        false;
+    r->begun = r->content = r->structured = r->progressed = false;
+    r->filter = 0;
+    r->log_level = -1;
+    r->on_cancel = NULL;
+    r->key.name = NULL;
+    return r;
+}
+
+static void mcpi_req_destroy(mcp_req *r)
+{
+    mcp_writer_free(&r->w);
+    mcp_writer_free(&r->extra);
+    mcp_arena_free(&r->arena);
+    mcpi_free(&r->s->alloc, r, sizeof *r);
+}
+
+static void mcpi_tool_release(mcp_server *s, mcpi_tool *t)
+{
+    if (!t || --t->uses > 0) return;
+    mcpi_strfree(&s->alloc, t->text);
+    mcpi_free(&s->alloc, t->required, t->required_len);
+    mcpi_strfree(&s->alloc, (char *)(uintptr_t)t->named.name);
+    mcpi_free(&s->alloc, t, sizeof *t);
+}
+
+/* What a request object keeps in the pool: small buffers; and the first object there, which the next call gets, also
+   a big one for its result, until 64 answers in a row did without. */
+static void mcpi_req_shrink(mcp_req *r)
+{
+    if (r->w.len > MCPI_READ_BATCH) r->calm = 0;
+    if (r->w.cap > MCPI_READ_BATCH && (r->s->spare || ++r->calm >= 64)) mcp_writer_free(&r->w);
+    if (r->extra.cap > MCPI_READ_BATCH) mcp_writer_free(&r->extra);
+    if (r->arena.total > MCPI_READ_BATCH) mcp_arena_free(&r->arena);
+    else mcp_arena_reset(&r->arena);
+}
+
+/* Out of the tables, and back into the pool unless its handler is still on the stack. */
+static void mcpi_req_recycle(mcp_req *r)
+{
+    mcp_server *s = r->s;
+    r->answered = true;
+    if (r->deferred) {
+        if (r->item.id) mcpi_slots_remove(&s->deferred, &r->item);
+        if (r->key.name) mcpi_map_remove(&r->conn->inflight, &r->key);
+        r->key.name = NULL;
+        r->deferred = false;
+    }
+    if (r->running) return;
+    mcpi_tool_release(s, r->tool);
+    r->tool = NULL;
+    r->begun = false;
+    mcpi_req_shrink(r);
+    r->outer = s->spare;
+    s->spare = r;
+}
+
+/* -- sending ----------------------------------------------------------------------------------------------------- */
+
+/* An answer that cannot be queued is not lost in silence: the connection ends, and the client knows. */
+static int mcpi_conn_broke(mcp_conn *c, int status)
+{
+    if (status == MCP_OK) return MCP_OK;
+    mcpi_server_fail(c->s, status, "an answer could not be queued (%s): the connection is closed",
+                     mcp_strerror(status));
+    c->st.broken = true;
+    return status;
+}
+
+static void mcpi_put_envelope(mcp_writer *w, const mcp_json *id)
+{
+    mcp_put_object(w, NULL);
+    mcpi_put_splice(w, "jsonrpc", "\"2.0\"", 5);
+    if (id) mcpi_put_lexeme(w, "id", id);
+}
+
+static mcp_writer *mcpi_note_begin(mcpi_stream *st, const char *method)
+{
+    mcp_writer *w = mcpi_stream_begin(st);
+    mcpi_put_envelope(w, NULL);
+    mcp_put_str(w, "method", method);
+    mcp_put_object(w, "params");
+    return w;
+}
+
+/* The message that was written goes out. */
+static int mcpi_queue(mcp_server *s, mcpi_stream *st)
+{
+    int rc = mcpi_stream_end(st);
+    if (rc == MCP_OK) mcpi_server_trace(s, "->", st->out.buf + st->mark, st->out.len - st->mark - 1);
+    return rc;
+}
+
+static int mcpi_note_end(mcp_server *s, mcpi_stream *st)
+{
+    mcp_put_end(&st->out);
+    mcp_put_end(&st->out);
+    return mcpi_queue(s, st);
+}
+
+/* Where an answer is written: the stream, or the batch it belongs to. */
+typedef struct mcpi_place { mcp_writer *w; size_t len; bool comma; } mcpi_place;
+
+static mcpi_place mcpi_answer_begin(mcpi_stream *st, mcpi_batch *b, const mcp_json *id)
+{
+    mcpi_place p;
+    p.w = b ? &b->w : mcpi_stream_begin(st);
+    p.len = p.w->len;
+    p.comma = p.w->comma;
+    mcpi_put_envelope(p.w, id);
+    return p;
+}
+
+static int mcpi_answer_end(mcp_conn *c, mcpi_stream *st, mcpi_batch *b, mcpi_place p)
+{
+    int rc;
+    mcp_put_end(p.w);
+    if (!b) return mcpi_queue(c->s, st);
+    rc = p.w->status;
+    if (rc == MCP_OK) return MCP_OK;
+    p.w->status = MCP_OK;                   /* the batch goes on without the half of an answer */
+    p.w->len = p.len;
+    p.w->comma = p.comma;
+    p.w->depth = 1;
+    return rc;
+}
+
+/* One request of the batch is over: after the last one the array goes out. */
+static void mcpi_batch_settle(mcpi_batch *b)
+{
+    mcp_conn *c = b->conn;
+    const char *text;
+    size_t n;
+    if (--b->open > 0) return;
+    mcp_put_end(&b->w);
+    text = mcp_writer_text(&b->w, &n);
+    if (text && n > 2) {
+        mcp_writer *w = mcpi_stream_begin(&c->st);
+        mcpi_put_splice(w, NULL, text, n);
+        (void)mcpi_conn_broke(c, mcpi_queue(c->s, &c->st));
+    } else if (!text) (void)mcpi_conn_broke(c, b->w.status);
+    mcp_writer_free(&b->w);
+    mcpi_free(&c->s->alloc, b, sizeof *b);
+}
+
+static int mcpi_put_error(mcp_conn *c, mcpi_stream *st, mcpi_batch *b, const mcp_json *id, int code,
+                          const char *message, const char *data)
+{
+    mcpi_place p = mcpi_answer_begin(st, b, id);
+    mcp_put_object(p.w, "error");
+    mcp_put_int(p.w, "code", code);
+    mcp_put_str(p.w, "message", message);
+    if (data) mcp_put_raw(p.w, "data", data, MCP_NTS);
+    mcp_put_end(p.w);
+    return mcpi_answer_end(c, st, b, p);
+}
+
+/* An error for something that never became a request; id may be NULL. */
+static void mcpi_conn_error(mcp_conn *c, mcpi_batch *b, const mcp_json *id, int code, const char *message)
+{
+    (void)mcpi_conn_broke(c, mcpi_put_error(c, &c->st, b, id, code, message, NULL));
+}
+
+/* -- the answer -------------------------------------------------------------------------------------------------- */
+
+/* MCP_OK while r can still be answered. */
+static int mcpi_req_open(const mcp_req *r)
+{
+    if (!r) return MCP_ERR_ARGUMENT;
+    if (r->cancelled || r->heard) return MCP_ERR_CANCELLED;
+    return r->answered || r->notification ? MCP_ERR_MISUSE : MCP_OK;
+}
+
+static void mcpi_req_over(mcp_req *r)
+{
+    mcpi_batch *b = r->batch;
+    r->batch = NULL;
+    mcpi_req_recycle(r);
+    if (b) mcpi_batch_settle(b);
+}
+
+/* Data that is no JSON is the caller's mistake and leaves the request open; an answer that finds no memory ends the
+   connection. */
+int mcp_req_error(mcp_req *r, int code, const char *message, const char *data)
+{
+    int rc = mcpi_req_open(r);
+    if (rc != MCP_OK) return rc;
+    rc = mcpi_put_error(r->conn, r->stream, r->batch, r->id, code, message ? message : "", data);
+    if (rc == MCP_ERR_ARGUMENT) return rc;
+    rc = mcpi_conn_broke(r->conn, rc);
+    mcpi_req_over(r);
+    return rc;
+}
+
+static void mcpi_refuse(mcp_req *r, int code, const char *message)
+{
+    (void)mcp_req_error(r, code, message, NULL);
+}
+
+static mcp_writer *mcpi_body(mcp_req *r)
+{
+    if (r->begun) return &r->w;
+    r->begun = true;
+    r->content = r->structured = false;
+    mcp_writer_reset(&r->w);
+    mcp_put_object(&r->w, NULL);
+    return &r->w;
+}
+
+static void mcpi_put_cache(mcp_req *r, mcp_writer *w)
+{
+    mcp_put_int(w, "ttlMs", r->s->d.ttl_ms);
+    mcp_put_str(w, "cacheScope", r->s->d.scope == MCP_SCOPE_PUBLIC ? "public" : "private");
+}
+
+/* Sends the result object in r->w, which is complete but for its end and what the era adds. */
+static int mcpi_send_body(mcp_req *r)
+{
+    mcp_writer *w = &r->w;
+    mcpi_place p;
+    const char *text;
+    size_t n;
+    int rc;
+    if (r->modern) {
+        mcpi_put_splice(w, "resultType", "\"complete\"", 10);
+        mcpi_put_splice(w, "_meta", r->s->meta, r->s->meta_len);
+    }
+    mcp_put_end(w);
+    text = mcp_writer_text(w, &n);
+    if (!text) {
+        rc = w->status != MCP_OK ? w->status : MCP_ERR_ARGUMENT;
+        mcpi_refuse(r, MCPI_INTERNAL_ERROR,
+                    rc == MCP_ERR_MEMORY ? "out of memory" : "the result could not be written");
+        return rc;
+    }
+    p = mcpi_answer_begin(r->stream, r->batch, r->id);
+    mcpi_put_splice(p.w, "result", text, n);
+    rc = mcpi_conn_broke(r->conn, mcpi_answer_end(r->conn, r->stream, r->batch, p));
+    mcpi_req_over(r);
+    return rc;
+}
+
+/* A tool result always has content: structured content stands there as text, too. */
+static void mcpi_put_content_of(mcp_req *r, mcp_writer *w, const mcp_json *structured)
+{
+    const char *text;
+    size_t n;
+    mcp_put_array(w, "content");
+    if (structured) {
+        mcp_writer_reset(&r->extra);
+        mcp_put_json(&r->extra, NULL, structured);
+        text = mcp_writer_text(&r->extra, &n);
+        mcp_put_object(w, NULL);
+        mcp_put_str(w, "type", "text");
+        mcp_put_strn(w, "text", text, n);
+        mcp_put_end(w);
+    }
+    mcp_put_end(w);
+}
+
+/* The same for a result that somebody else wrote: what the era requires is added where it is missing. */
+static int mcpi_send_value(mcp_req *r, const mcp_json *v)
+{
+    const mcp_json *meta = mcp_json_get(v, "_meta"), *m;
+    size_t method_len = strlen(r->method);
+    mcp_writer *w;
+    bool cacheable = (method_len > 5 && strcmp(r->method + method_len - 5, "/list") == 0) ||
+                     strcmp(r->method, "resources/read") == 0;
+    bool own_type = mcp_json_get(v, "resultType") != NULL, content = !r->tool || mcp_json_get(v, "content");
+    mcpi_place p;
+    int rc;
+    p = mcpi_answer_begin(r->stream, r->batch, r->id);
+    w = p.w;
+    mcp_put_object(w, "result");
+    mcp_json_each(member, v)
+        if (!r->modern || member != meta) mcp_put_json(w, mcp_json_key(member), member);
+    if (!content) mcpi_put_content_of(r, w, mcp_json_get(v, "structuredContent"));
+    if (r->modern) {
+        if (!own_type) mcp_put_str(w, "resultType", "complete");
+        if (cacheable && !mcp_json_get(v, "ttlMs")) mcp_put_int(w, "ttlMs", r->s->d.ttl_ms);
+        if (cacheable && !mcp_json_get(v, "cacheScope"))
+            mcp_put_str(w, "cacheScope", r->s->d.scope == MCP_SCOPE_PUBLIC ? "public" : "private");
+        mcp_put_object(w, "_meta");
+        for (m = mcp_json_first(meta); m; m = mcp_json_next(m)) mcp_put_json(w, mcp_json_key(m), m);
+        if (!mcp_json_get(meta, "io.modelcontextprotocol/serverInfo"))
+            mcpi_put_splice(w, "io.modelcontextprotocol/serverInfo", r->s->info, strlen(r->s->info));
+        mcp_put_end(w);
+    }
+    mcp_put_end(w);
+    rc = mcpi_conn_broke(r->conn, mcpi_answer_end(r->conn, r->stream, r->batch, p));
+    mcpi_req_over(r);
+    return rc;
+}
+
+int mcp_req_result(mcp_req *r, const char *json, size_t len)
+{
+    const mcp_json *v;
+    mcp_arena a;
+    size_t pos = 0;
+    int rc = mcpi_req_open(r);
+    if (rc != MCP_OK) return rc;
+    if (!json) return MCP_ERR_ARGUMENT;
+    mcp_arena_init(&a, &r->s->alloc, 0);
+    v = mcp_json_parse(&a, json, len, &pos);
+    if (v && mcp_json_type(v) == MCP_JSON_OBJECT) rc = mcpi_send_value(r, v);
+    else if (!v && pos == MCP_NTS) rc = MCP_ERR_MEMORY;
+    else
+        rc = mcpi_server_fail(r->s, MCP_ERR_ARGUMENT,
+                              v ? "the result of %s is not an object" : "the result of %s is not JSON: byte %z",
+                              r->method, pos);
+    mcp_arena_free(&a);
+    return rc;
+}
+
+mcp_writer *mcp_req_begin(mcp_req *r)
+{
+    if (mcpi_req_open(r) != MCP_OK) return NULL;
+    r->begun = false;
+    return mcpi_body(r);
+}
+
+int mcp_req_end(mcp_req *r)
+{
+    const char *text;
+    size_t n;
+    int rc = mcpi_req_open(r);
+    if (rc != MCP_OK) return rc;
+    if (!r->begun || r->content) return MCP_ERR_MISUSE;
+    mcp_put_end(&r->w);
+    r->begun = false;
+    text = mcp_writer_text(&r->w, &n);
+    return text ? mcp_req_result(r, text, n) : r->w.status != MCP_OK ? r->w.status : MCP_ERR_ARGUMENT;
+}
+
+/* -- the answer: content ----------------------------------------------------------------------------------------- */
+/* https://modelcontextprotocol.io/specification/2026-07-28/server/tools#tool-result */
+
+/* A writer inside `content`, with a block of this type begun; NULL when r cannot be answered. */
+static mcp_writer *mcpi_content(mcp_req *r, const char *type, int *rc)
+{
+    mcp_writer *w;
+    *rc = mcpi_req_open(r);
+    if (*rc != MCP_OK) return NULL;
+    w = mcpi_body(r);
+    if (!r->content) { mcp_put_array(w, "content"); r->content = true; }
+    if (!type) return w;
+    mcp_put_object(w, NULL);
+    mcp_put_str(w, "type", type);
+    return w;
+}
+
+static int mcpi_content_end(mcp_writer *w)
+{
+    mcp_put_end(w);
+    return w->status;
+}
+
+int mcp_req_add_text(mcp_req *r, const char *s, size_t len)
+{
+    int rc;
+    mcp_writer *w = mcpi_content(r, "text", &rc);
+    if (!w) return rc;
+    mcp_put_strn(w, "text", s ? s : "", s ? len : 0);
+    return mcpi_content_end(w);
+}
+
+static int mcpi_add_media(mcp_req *r, const char *type, const char *mime, const void *data, size_t len)
+{
+    int rc;
+    mcp_writer *w = mcpi_content(r, type, &rc);
+    if (!w) return rc;
+    mcp_put_base64(w, "data", data, len);
+    mcp_put_str(w, "mimeType", mime ? mime : "application/octet-stream");
+    return mcpi_content_end(w);
+}
+
+int mcp_req_add_image(mcp_req *r, const char *mime, const void *data, size_t len)
+{
+    return mcpi_add_media(r, "image", mime, data, len);
+}
+
+int mcp_req_add_audio(mcp_req *r, const char *mime, const void *data, size_t len)
+{
+    return mcpi_add_media(r, "audio", mime, data, len);
+}
+
+int mcp_req_add_resource(mcp_req *r, const char *uri, const char *mime, const void *data, size_t len, bool binary)
+{
+    int rc;
+    mcp_writer *w = mcpi_content(r, "resource", &rc);
+    if (!w) return rc;
+    mcp_put_object(w, "resource");
+    mcp_put_str(w, "uri", uri ? uri : "");
+    if (mime) mcp_put_str(w, "mimeType", mime);
+    if (binary) mcp_put_base64(w, "blob", data, len);
+    else mcp_put_strn(w, "text", data ? (const char *)data : "", data ? len : 0);
+    mcp_put_end(w);
+    return mcpi_content_end(w);
+}
+
+int mcp_req_add_link(mcp_req *r, const char *uri, const char *name, const char *mime)
+{
+    int rc;
+    mcp_writer *w = mcpi_content(r, "resource_link", &rc);
+    if (!w) return rc;
+    mcp_put_str(w, "uri", uri ? uri : "");
+    mcp_put_str(w, "name", name ? name : uri ? uri : "");
+    if (mime) mcp_put_str(w, "mimeType", mime);
+    return mcpi_content_end(w);
+}
+
+int mcp_req_add_json(mcp_req *r, const char *block, size_t len)
+{
+    int rc;
+    mcp_writer *w = mcpi_content(r, NULL, &rc);
+    if (!w) return rc;
+    mcp_put_raw(w, NULL, block, len);
+    return w->status;
+}
+
+mcp_writer *mcp_req_structure(mcp_req *r)
+{
+    if (mcpi_req_open(r) != MCP_OK) return NULL;
+    (void)mcpi_body(r);
+    mcp_writer_reset(&r->extra);
+    r->structured = true;
+    return &r->extra;
+}
+
+int mcp_req_structured(mcp_req *r, const char *json, size_t len)
+{
+    mcp_writer *w = mcp_req_structure(r);
+    if (!w) return mcpi_req_open(r);
+    mcp_put_raw(w, NULL, json, len);
+    return w->status;
+}
+
+/* structuredContent may be any value in the modern era, only an object in the legacy one, where the text alone stands
+   for others. */
+static int mcpi_done(mcp_req *r, bool is_error)
+{
+    mcp_writer *w;
+    const char *text = NULL;
+    size_t n = 0;
+    int rc = mcpi_req_open(r);
+    if (rc != MCP_OK) return rc;
+    w = mcpi_body(r);
+    if (r->structured) {
+        text = mcp_writer_text(&r->extra, &n);
+        if (!text) w->status = r->extra.status != MCP_OK ? r->extra.status : MCP_ERR_ARGUMENT;
+        else if (!r->content) (void)mcp_req_add_text(r, text, n);
+    }
+    if (!r->content) mcp_put_array(w, "content");
+    mcp_put_end(w);
+    if (text && (r->modern || *text == '{')) mcpi_put_splice(w, "structuredContent", text, n);
+    if (is_error) mcp_put_bool(w, "isError", true);
+    return mcpi_send_body(r);
+}
+
+int mcp_req_done(mcp_req *r)
+{
+    return mcpi_done(r, false);
+}
+
+/* A one-call answer replaces whatever pieces were added before it. */
+static int mcpi_only_text(mcp_req *r, const char *text, size_t len, bool is_error)
+{
+    int rc = mcpi_req_open(r);
+    if (rc != MCP_OK) return rc;
+    r->begun = false;
+    (void)mcp_req_add_text(r, text, len);
+    return mcpi_done(r, is_error);
+}
+
+int mcp_req_text(mcp_req *r, const char *text)
+{
+    return mcpi_only_text(r, text, MCP_NTS, false);
+}
+
+int mcp_req_fail(mcp_req *r, const char *text)
+{
+    if (r && !r->tool) return mcp_req_error(r, MCPI_INTERNAL_ERROR, text, NULL);
+    return mcpi_only_text(r, text, MCP_NTS, true);
+}
+
+#ifndef MCP_NO_PRINTF
+/* Prints into a small buffer first, and into an exact one when that was too small. */
+static int mcpi_printf(mcp_req *r, int (*use)(mcp_req *, const char *), const char *fmt, va_list ap)
+{
+    char small[512], *big;
+    va_list again;
+    int n, rc = mcpi_req_open(r);
+    if (rc != MCP_OK) return rc;
+    va_copy(again, ap);
+    n = vsnprintf(small, sizeof small, fmt, ap);
+    if (n < 0) rc = MCP_ERR_ARGUMENT;
+    else if ((size_t)n < sizeof small) rc = use(r, small);
+    else if ((big = (char *)mcpi_alloc(&r->s->alloc, (size_t)n + 1)) == NULL) rc = MCP_ERR_MEMORY;
+    else {
+        mcp_allocator a = r->s->alloc;
+        vsnprintf(big, (size_t)n + 1, fmt, again);
+        rc = use(r, big);
+        mcpi_free(&a, big, (size_t)n + 1);
+    }
+    va_end(again);
+    return rc;
+}
+
+int mcp_req_textf(mcp_req *r, const char *fmt, ...)
+{
+    va_list ap;
+    int rc;
+    va_start(ap, fmt);
+    rc = mcpi_printf(r, mcp_req_text, fmt, ap);
+    va_end(ap);
+    return rc;
+}
+
+int mcp_req_failf(mcp_req *r, const char *fmt, ...)
+{
+    va_list ap;
+    int rc;
+    va_start(ap, fmt);
+    rc = mcpi_printf(r, mcp_req_fail, fmt, ap);
+    va_end(ap);
+    return rc;
+}
+#endif
+
+/* -- what a request says ----------------------------------------------------------------------------------------- */
+
+const mcp_json *mcp_req_args  (const mcp_req *r) { return r ? r->args : NULL; }
+const mcp_json *mcp_req_params(const mcp_req *r) { return r ? r->params : NULL; }
+const mcp_json *mcp_req_meta  (const mcp_req *r) { return r ? r->meta : NULL; }
+const char *mcp_req_method    (const mcp_req *r) { return r ? r->method : ""; }
+const char *mcp_req_tool      (const mcp_req *r) { return r && r->tool ? r->tool->named.name : ""; }
+const char *mcp_req_protocol  (const mcp_req *r) { return r ? r->protocol : ""; }
+const mcp_json *mcp_req_client(const mcp_req *r) { return r ? r->client : NULL; }
+const mcp_json *mcp_req_capabilities(const mcp_req *r) { return r ? r->caps : NULL; }
+const char *mcp_req_principal (const mcp_req *r) { return r && r->conn->principal ? r->conn->principal : ""; }
+mcp_server *mcp_req_server    (const mcp_req *r) { return r ? r->s : NULL; }
+mcp_conn *mcp_req_conn        (const mcp_req *r) { return r ? r->conn : NULL; }
+
+bool mcp_req_can(const mcp_req *r, const char *pointer)
+{
+    const mcp_json *e;
+    if (!r || !pointer) return false;
+    if (mcp_json_at(r->caps, pointer)) return true;
+    e = mcp_json_get(r->caps, "elicitation");           /* before there were two modes, {} meant form */
+    return strcmp(pointer, "/elicitation/form") == 0 && mcp_json_type(e) == MCP_JSON_OBJECT && mcp_json_size(e) == 0;
+}
+
+const char *mcp_arg_str(const mcp_req *r, const char *name, const char *fallback)
+{
+    return mcp_json_str(mcp_json_get(mcp_req_args(r), name), fallback);
+}
+int64_t mcp_arg_int(const mcp_req *r, const char *name, int64_t fallback)
+{
+    return mcp_json_int(mcp_json_get(mcp_req_args(r), name), fallback);
+}
+double mcp_arg_num(const mcp_req *r, const char *name, double fallback)
+{
+    return mcp_json_num(mcp_json_get(mcp_req_args(r), name), fallback);
+}
+bool mcp_arg_bool(const mcp_req *r, const char *name, bool fallback)
+{
+    return mcp_json_bool(mcp_json_get(mcp_req_args(r), name), fallback);
+}
+
+/* -- deferring --------------------------------------------------------------------------------------------------- */
+
+/* The client's id as a map key; the type is part of it: "2" is not 2. NULL: no memory. */
+static char *mcpi_id_key(mcp_arena *a, const mcp_json *id, size_t *len)
+{
+    size_t n = 0;
+    const char *text = mcp_json_text(id, &n);
+    char *key = (char *)mcp_arena_alloc(a, n + 1);
+    if (!key) return NULL;
+    key[0] = mcp_json_type(id) == MCP_JSON_STRING ? 's' : 'n';
+    memcpy(key + 1, text, n);
+    *len = n + 1;
+    return key;
+}
+
+static mcp_req *mcpi_req_of_key(mcpi_named *x)
+{
+    return x ? (mcp_req *)(void *)((char *)x - offsetof(mcp_req, key)) : NULL;
+}
+
+/* The deferred request of this peer with this id. The id is compared without being copied: its type goes into the
+   hash by hand. */
+static mcp_req *mcpi_find_inflight(mcp_conn *c, const mcp_json *id)
+{
+    mcp_req *r = NULL;
+    mcp_arena a;
+    char small[256], *key;
+    size_t n;
+    if (c->inflight.count == 0) return NULL;
+    if (mcp_json_size(id) < 200) mcp_arena_fixed(&a, small, sizeof small);
+    else mcp_arena_init(&a, &c->s->alloc, 0);
+    key = mcpi_id_key(&a, id, &n);
+    if (key) r = mcpi_req_of_key(mcpi_map_find(&c->inflight, key, n));
+    mcp_arena_free(&a);
+    return r;
+}
+
+static void mcpi_req_read_args(mcp_req *r)
+{
+    r->args = mcp_json_get(r->params, "arguments");
+    if (!r->args) r->args = r->s->empty;
+}
+
+/* Copies what r points at into its own arena. */
+static bool mcpi_req_keep(mcp_req *r)
+{
+    mcp_arena *a = &r->arena;
+    const mcp_json *id = mcp_json_copy(a, r->id), *params = mcp_json_copy(a, r->params);
+    const mcp_json *client = mcp_json_copy(a, r->client), *caps = mcp_json_copy(a, r->caps);
+    size_t n = strlen(r->method) + 1;
+    char *method = (char *)mcp_arena_alloc(a, n);
+    if (!id || !method || (r->params && !params) || (r->client && !client) || (r->caps && !caps)) return false;
+    memcpy(method, r->method, n);
+    r->id = id;
+    r->params = params;
+    r->client = client;
+    r->caps = caps;
+    r->method = method;
+    r->meta = mcp_json_get(params, "_meta");
+    if (r->token) r->token = mcp_json_get(r->meta, "progressToken");
+    if (r->args) mcpi_req_read_args(r);
+    return true;
+}
+
+mcp_id mcp_req_defer(mcp_req *r)
+{
+    char *key;
+    if (mcpi_req_open(r) != MCP_OK) return 0;
+    if (r->deferred) return r->item.id;
+    if (!mcpi_req_keep(r)) return 0;
+    key = mcpi_id_key(&r->arena, r->id, &r->key.len);
+    if (!key) return 0;
+    if (mcpi_slots_add(&r->s->deferred, &r->item, MCP_NEVER) != MCP_OK) return 0;
+    r->key.name = key;
+    if (!mcpi_map_add(&r->s->alloc, &r->conn->inflight, &r->key)) {
+        r->key.name = NULL;
+        mcpi_slots_remove(&r->s->deferred, &r->item);
+        return 0;
+    }
+    r->deferred = true;
+    return r->item.id;
+}
+
+mcp_req *mcp_server_req(mcp_server *s, mcp_id id)
+{
+    mcp_req *r = s ? (mcp_req *)mcpi_slots_get(&s->deferred, id) : NULL;
+    return r && !r->listen && !r->cancelled ? r : NULL;
+}
+
+int mcp_req_on_cancel(mcp_req *r, void (*fn)(mcp_server *s, mcp_id id, void *arg), void *arg)
+{
+    int rc = mcpi_req_open(r);
+    if (rc != MCP_OK) return rc;
+    r->on_cancel = fn;
+    r->on_cancel_arg = arg;
+    return MCP_OK;
+}
+
+/* A request that will not be answered ends; whoever works on it is told. */
+static void mcpi_req_drop(mcp_req *r)
+{
+    mcp_server *s = r->s;
+    mcp_id id = r->item.id;
+    void (*fn)(mcp_server *, mcp_id, void *) = r->deferred ? r->on_cancel : NULL;
+    void *arg = r->on_cancel_arg;
+    mcpi_req_over(r);
+    if (!fn) return;
+    s->nest++;
+    fn(s, id, arg);
+    s->nest--;
+}
+
+/* The client takes r back, or has gone. A running handler learns it from mcp_req_cancelled, and r is dropped when it
+   returns. */
+static void mcpi_req_cancel(mcp_req *r)
+{
+    if (r->cancelled || r->answered) return;
+    r->cancelled = true;
+    r->s->stats.cancelled++;
+    if (!r->running) mcpi_req_drop(r);
+}
+
+/* -- while it runs ----------------------------------------------------------------------------------------------- */
+
+static bool mcpi_same_id(const mcp_json *a, const mcp_json *b)
+{
+    return a && b && mcpi_equal(a, b);
+}
+
+/* One line that came while r is worked on: taken if it is a cancel of a running request, or a ping. A cancel of r
+   itself is noticed, and left to be handled in its turn if r is deferred. */
+static bool mcpi_peek_line(mcp_req *r, mcpi_frame *f, const char *line, size_t len)
+{
+    mcp_conn *c = r->conn;
+    mcp_msg m;
+    mcp_req *run;
+    bool taken = false;
+    if (len > MCPI_READ_MIN || mcp_msg_parse(&f->arena, line, len, &m) != MCP_OK) len = 0;
+    if (len && m.kind == MCP_MSG_NOTIFICATION && strcmp(m.method, "notifications/cancelled") == 0) {
+        const mcp_json *id = mcp_json_get(m.params, "requestId");
+        for (run = c->s->running; run && !taken; run = run->outer)
+            if (run->conn == c && !run->cancelled && mcpi_same_id(run->id, id)) {
+                mcpi_req_cancel(run);
+                taken = true;
+            }
+        if (!r->running && mcpi_same_id(r->id, id)) r->heard = true;
+    } else if (len && m.kind == MCP_MSG_REQUEST && strcmp(m.method, "ping") == 0 && c->version &&
+               !mcp_json_at(m.params, "/_meta/io.modelcontextprotocol~1protocolVersion")) {
+        mcpi_place p = mcpi_answer_begin(&c->st, NULL, m.id);
+        mcpi_put_splice(p.w, "result", "{}", 2);
+        (void)mcpi_conn_broke(c, mcpi_answer_end(c, &c->st, NULL, p));
+        taken = true;
+    }
+    mcp_arena_reset(&f->arena);
+    return taken;
+}
+
+/* Writes out what is queued and reads what has come, at most once a millisecond. Lines that are taken are blanked out
+   where they stand; the others wait their turn. */
+static void mcpi_peek(mcp_req *r)
+{
+    mcp_conn *c = r->conn;
+    mcpi_stream *st = &c->st;
+    mcpi_frame *f;
+    if (c->dead || r->answered || mcpi_server_clock(r->s) == r->s->peeked) return;
+    r->s->peeked = r->s->now;
+    (void)mcpi_stream_flush(st);
+    if (mcpi_stream_enter(st, r->s->nest) != MCP_OK) return;
+    (void)mcpi_stream_fill(st);
+    f = st->in;
+    if (f->peek < f->pos) f->peek = f->pos;
+    while (f->peek < f->len) {
+        char *line = f->buf + f->peek, *lf = (char *)memchr(line, '\n', f->len - f->peek);
+        if (!lf) break;
+        if (mcpi_peek_line(r, f, line, (size_t)(lf - line))) memset(line, ' ', (size_t)(lf - line));
+        f->peek = (size_t)(lf - f->buf) + 1;
+    }
+    if (mcpi_stream_queued(st)) (void)mcpi_stream_flush(st);
+}
+
+bool mcp_req_cancelled(mcp_req *r)
+{
+    if (!r || r->cancelled) return true;
+    mcpi_peek(r);
+    return r->cancelled || r->heard || r->conn->dead || r->conn->st.broken ||
+           (r->conn->draining && r->s->now >= r->conn->drain_until);
+}
+
+int mcp_req_progress(mcp_req *r, double done, double total, const char *message)
+{
+    mcp_writer *w;
+    int rc = mcpi_req_open(r);
+    if (rc != MCP_OK) return rc;
+    if (r->token && (r->progressed ? done > r->progress : done - done == 0)) {
+        r->progressed = true;
+        r->progress = done;
+        w = mcpi_note_begin(r->stream, "notifications/progress");
+        mcpi_put_lexeme(w, "progressToken", r->token);
+        mcp_put_num(w, "progress", done);
+        if (total > 0) mcp_put_num(w, "total", total);
+        if (message) mcp_put_str(w, "message", message);
+        rc = mcpi_note_end(r->s, r->stream);
+    }
+    mcpi_peek(r);
+    return rc;
+}
+
+static bool mcpi_wants_log(const mcp_req *r, const char *level)
+{
+    int n = mcpi_word_of(mcpi_levels, level);
+    return n >= 0 && r->log_level >= 0 && n >= r->log_level && r->s->has_logging;
+}
+
+/* Exactly one of data (JSON) and text (plain) is given. */
+static int mcpi_req_log(mcp_req *r, const char *level, const char *logger, const char *data, const char *text)
+{
+    int rc = mcpi_req_open(r);
+    if (rc != MCP_OK) return rc;
+    if (mcpi_word_of(mcpi_levels, level) < 0) return MCP_ERR_ARGUMENT;
+    if (mcpi_wants_log(r, level)) {
+        mcp_writer *w = mcpi_note_begin(r->stream, "notifications/message");
+        mcp_put_str(w, "level", level);
+        if (logger) mcp_put_str(w, "logger", logger);
+        if (data) mcp_put_raw(w, "data", data, MCP_NTS);
+        else mcp_put_str(w, "data", text);
+        rc = mcpi_note_end(r->s, r->stream);
+    }
+    mcpi_peek(r);
+    return rc;
+}
+
+int mcp_req_log(mcp_req *r, const char *level, const char *logger, const char *data)
+{
+    return data ? mcpi_req_log(r, level, logger, data, NULL) : MCP_ERR_ARGUMENT;
+}
+
+#ifndef MCP_NO_PRINTF
+int mcp_req_logf(mcp_req *r, const char *level, const char *fmt, ...)
+{
+    char text[1024];
+    va_list ap;
+    if (r && !mcpi_wants_log(r, level)) return mcpi_req_log(r, level, NULL, NULL, "");
+    va_start(ap, fmt);
+    vsnprintf(text, sizeof text, fmt, ap);
+    va_end(ap);
+    return mcpi_req_log(r, level, NULL, NULL, text);
+}
+#endif
+
+static int mcpi_send_note(mcp_server *s, mcpi_stream *st, const char *method, const char *params)
+{
+    mcp_writer *w = mcpi_stream_begin(st);
+    mcpi_put_envelope(w, NULL);
+    mcp_put_str(w, "method", method);
+    if (params) {
+        while (*params == ' ' || *params == '\t' || *params == '\n' || *params == '\r') params++;
+        if (*params != '{') w->status = MCP_ERR_ARGUMENT;
+        mcp_put_raw(w, "params", params, MCP_NTS);
+    }
+    mcp_put_end(w);
+    return mcpi_queue(s, st);
+}
+
+int mcp_req_notify(mcp_req *r, const char *method, const char *params)
+{
+    int rc = mcpi_req_open(r);
+    return rc != MCP_OK ? rc : !method ? MCP_ERR_ARGUMENT : mcpi_send_note(r->s, r->stream, method, params);
+}
+
+static void mcpi_tell_changes(mcp_server *s);
+
+/* -- built-in methods: handshake and discovery ------------------------------------------------------------------- */
+
+static bool mcpi_says(const mcp_server *s, const char *capability)
+{
+    return mcp_json_get(s->caps, capability) != NULL;
+}
+
+static bool mcpi_has_tools(const mcp_server *s)
+{
+    return s->tool_count > 0 || s->says_tools;
+}
+
+/* What the registry says, and over it what the program declared. */
+static void mcpi_put_capabilities(mcp_server *s, mcp_writer *w)
+{
+    mcp_put_object(w, "capabilities");
+    if (mcpi_has_tools(s) && !mcpi_says(s, "tools")) mcpi_put_splice(w, "tools", "{\"listChanged\":true}", 20);
+    mcp_json_each(v, s->caps) mcp_put_json(w, mcp_json_key(v), v);
+    mcp_put_end(w);
+}
+
+/* https://modelcontextprotocol.io/specification/2025-11-25/basic/lifecycle: the version that was asked for if we
+   speak it, else our newest. */
+static void mcpi_do_initialize(mcp_req *r)
+{
+    mcp_conn *c = r->conn;
+    mcp_server *s = r->s;
+    int i = mcpi_word_of(mcpi_versions, mcp_json_str(mcp_json_get(r->params, "protocolVersion"), NULL));
+    const mcp_json *client = mcp_json_get(r->params, "clientInfo"), *caps = mcp_json_get(r->params, "capabilities");
+    mcp_writer *w;
+    if (r->batch) {
+        mcpi_refuse(r, MCPI_INVALID_REQUEST, "initialize must not be part of a batch");
+        return;
+    }
+    mcp_arena_reset(&c->session);
+    c->client = mcp_json_copy(&c->session, client);
+    c->caps = mcp_json_copy(&c->session, caps);
+    if ((client && !c->client) || (caps && !c->caps)) {
+        mcpi_refuse(r, MCPI_INTERNAL_ERROR, "out of memory");
+        return;
+    }
+    c->version = mcpi_word_at(mcpi_versions, i < MCPI_VERSION_LEGACY ? MCPI_VERSION_LEGACY : i);
+    c->log_level = -1;
+    w = mcpi_body(r);
+    mcp_put_str(w, "protocolVersion", c->version);
+    mcpi_put_capabilities(s, w);
+    mcpi_put_splice(w, "serverInfo", s->info, strlen(s->info));
+    if (s->instructions) mcp_put_str(w, "instructions", s->instructions);
+    (void)mcpi_send_body(r);
+}
+
+static void mcpi_do_ping(mcp_req *r)
+{
+    (void)mcpi_body(r);
+    (void)mcpi_send_body(r);
+}
+
+/* https://modelcontextprotocol.io/specification/2026-07-28/server/discover */
+static void mcpi_do_discover(mcp_req *r)
+{
+    mcp_writer *w = mcpi_body(r);
+    mcp_put_array(w, "supportedVersions");
+    mcp_put_str(w, NULL, MCP_PROTOCOL_MODERN);
+    mcp_put_end(w);
+    mcpi_put_capabilities(r->s, w);
+    if (r->s->instructions) mcp_put_str(w, "instructions", r->s->instructions);
+    mcpi_put_cache(r, w);
+    (void)mcpi_send_body(r);
+}
+
+static void mcpi_do_set_level(mcp_req *r)
+{
+    int n = mcpi_word_of(mcpi_levels, mcp_json_str(mcp_json_get(r->params, "level"), NULL));
+    if (!r->s->has_logging) {
+        mcpi_refuse(r, MCPI_METHOD_NOT_FOUND, "this server does not log");
+        return;
+    }
+    if (n < 0) {
+        mcpi_refuse(r, MCPI_INVALID_PARAMS,
+                    "level is none of debug, info, notice, warning, error, critical, alert, emergency");
+        return;
+    }
+    r->conn->log_level = n;
+    mcpi_do_ping(r);
+}
+
+/* -- built-in methods: subscriptions ----------------------------------------------------------------------------- */
+/* https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/subscriptions. A listen is a request that
+   stays open: deferred, and marked. */
+
+static void mcpi_put_subscription(mcp_writer *w, const mcp_json *id)
+{
+    mcp_put_object(w, "_meta");
+    mcpi_put_lexeme(w, "io.modelcontextprotocol/subscriptionId", id);
+    mcp_put_end(w);
+}
+
+/* NULL, or which member of the filter is malformed. */
+static const char *mcpi_filter_fault(const mcp_json *f)
+{
+    static const char flags[] = "toolsListChanged\0" "promptsListChanged\0" "resourcesListChanged\0";
+    const mcp_json *uris = mcp_json_get(f, "resourceSubscriptions"), *u;
+    const char *flag;
+    if (mcp_json_type(f) != MCP_JSON_OBJECT) return "notifications";
+    for (flag = flags; *flag; flag += strlen(flag) + 1) {
+        const mcp_json *v = mcp_json_get(f, flag);
+        if (v && mcp_json_type(v) != MCP_JSON_BOOL) return flag;
+    }
+    if (uris && mcp_json_type(uris) != MCP_JSON_ARRAY) return "resourceSubscriptions";
+    for (u = mcp_json_first(uris); u; u = mcp_json_next(u))
+        if (mcp_json_type(u) != MCP_JSON_STRING) return "resourceSubscriptions";
+    return NULL;
+}
+
+static void mcpi_do_listen(mcp_req *r)
+{
+    const mcp_json *f = mcp_json_get(r->params, "notifications");
+    const char *fault = mcpi_filter_fault(f);
+    char text[96];
+    mcp_writer *w;
+    if (fault) {
+        mcpi_say(text, sizeof text, "the filter is malformed: %s", fault);
+        mcpi_refuse(r, MCPI_INVALID_PARAMS, text);
+        return;
+    }
+    if (mcp_json_bool(mcp_json_get(f, "toolsListChanged"), false) && mcpi_has_tools(r->s))
+        r->filter |= MCP_LIST_TOOLS;
+    mcpi_tell_changes(r->s);                /* what changed before is no news to this one */
+    if (!mcp_req_defer(r)) {
+        mcpi_refuse(r, MCPI_INTERNAL_ERROR, "out of memory");
+        return;
+    }
+    r->listen = true;
+    w = mcpi_note_begin(r->stream, "notifications/subscriptions/acknowledged");
+    mcpi_put_subscription(w, r->id);
+    mcp_put_object(w, "notifications");
+    if (r->filter & MCP_LIST_TOOLS) mcp_put_bool(w, "toolsListChanged", true);
+    mcp_put_end(w);
+    (void)mcpi_conn_broke(r->conn, mcpi_note_end(r->s, r->stream));
+}
+
+/* The server's own end of a listen: its result, and on a stream notifications/cancelled right behind it. */
+static void mcpi_end_listen(mcp_req *r)
+{
+    mcpi_stream *st = r->stream;
+    mcpi_place p = mcpi_answer_begin(st, NULL, r->id);
+    mcp_put_object(p.w, "result");
+    mcp_put_str(p.w, "resultType", "complete");
+    mcpi_put_subscription(p.w, r->id);
+    mcp_put_end(p.w);
+    (void)mcpi_conn_broke(r->conn, mcpi_answer_end(r->conn, st, NULL, p));
+    mcpi_put_lexeme(mcpi_note_begin(st, "notifications/cancelled"), "requestId", r->id);
+    (void)mcpi_conn_broke(r->conn, mcpi_note_end(r->s, st));
+    mcpi_req_over(r);
+}
+
+/* -- built-in methods: tools ------------------------------------------------------------------------------------- */
+
+/* Index of the first tool behind `seq`. */
+static size_t mcpi_tools_after(const mcp_server *s, uint64_t seq)
+{
+    size_t lo = 0, hi = s->tool_count;
+    while (lo < hi) {
+        size_t mid = lo + (hi - lo) / 2;
+        if (s->tools[mid]->seq <= seq) lo = mid + 1; else hi = mid;
+    }
+    return lo;
+}
+
+/* A cursor is the seq of the last tool that was shown, so it stays good while tools come and go elsewhere. false: not
+   one of ours. */
+static bool mcpi_read_cursor(const mcp_server *s, const mcp_json *cursor, uint64_t *seq)
+{
+    size_t i, n;
+    const char *t = mcp_json_text(cursor, &n);
+    *seq = 0;
+    if (!cursor || mcp_json_type(cursor) == MCP_JSON_NULL) return true;
+    if (mcp_json_type(cursor) != MCP_JSON_STRING || s->d.page_size <= 0 || n < 2 || n > 17 || t[0] != 't')
+        return false;
+    for (i = 1; i < n; i++) {
+        if (t[i] >= '0' && t[i] <= '9') *seq = *seq << 4 | (uint64_t)(t[i] - '0');
+        else if (t[i] >= 'a' && t[i] <= 'f') *seq = *seq << 4 | (uint64_t)(t[i] - 'a' + 10);
+        else return false;
+    }
+    return t[1] != '0' && *seq <= s->seq;
+}
+
+static void mcpi_put_cursor(mcp_writer *w, uint64_t seq)
+{
+    char text[20], *p = text + sizeof text;
+    *--p = 0;
+    for (; seq; seq >>= 4) *--p = "0123456789abcdef"[seq & 15];
+    *--p = 't';
+    mcp_put_str(w, "nextCursor", p);
+}
+
+static void mcpi_do_tools_list(mcp_req *r)
+{
+    mcp_server *s = r->s;
+    uint64_t seq;
+    size_t i, end;
+    mcp_writer *w;
+    if (!mcpi_has_tools(s) && (r->modern || s->d.strict_lists)) {
+        mcpi_refuse(r, MCPI_METHOD_NOT_FOUND, "this server has no tools");
+        return;
+    }
+    if (!mcpi_read_cursor(s, mcp_json_get(r->params, "cursor"), &seq)) {
+        mcpi_refuse(r, MCPI_INVALID_PARAMS, "cursor is none of this server's");
+        return;
+    }
+    i = mcpi_tools_after(s, seq);
+    end =
+        s->d.page_size > 0 && s->tool_count - i > (size_t)s->d.page_size ? i + (size_t)s->d.page_size : s->tool_count;
+    w = mcpi_body(r);
+    mcp_put_array(w, "tools");
+    for (; i < end; i++) mcpi_put_splice(w, NULL, s->tools[i]->text, s->tools[i]->len);
+    mcp_put_end(w);
+    if (end < s->tool_count) mcpi_put_cursor(w, s->tools[end - 1]->seq);
+    if (r->modern) mcpi_put_cache(r, w);
+    (void)mcpi_send_body(r);
+}
+
+/* Legacy clients ask for every list whatever was announced, and some die of an error. */
+static void mcpi_do_no_list(mcp_req *r)
+{
+    mcp_writer *w;
+    if (r->modern || r->s->d.strict_lists) {
+        mcpi_refuse(r, MCPI_METHOD_NOT_FOUND, "this server does not have that list");
+        return;
+    }
+    w = mcpi_body(r);
+    mcp_put_array(w, strcmp(r->method, "resources/list") == 0 ? "resources"
+                     : strcmp(r->method, "prompts/list") == 0 ? "prompts"
+                                                              : "resourceTemplates");
+    mcp_put_end(w);
+    (void)mcpi_send_body(r);
+}
+
+/* Are the arguments what the tool's schema asks for? false: r has been answered with a result that the model can act
+   on. For now what every schema has: the required members. */
+static bool mcpi_check_args(mcp_req *r, const mcpi_tool *t)
+{
+    const char *p = t->required, *end = p ? p + t->required_len : NULL;
+    char text[256];
+    for (; p < end; p += strlen(p) + 1) {
+        if (mcp_json_get(r->args, p)) continue;
+        mcpi_say(text, sizeof text, "$: \"%s\" is required", p);
+        (void)mcpi_only_text(r, text, MCP_NTS, true);
+        return false;
+    }
+    return true;
+}
+
+static void mcpi_do_tools_call(mcp_req *r)
+{
+    size_t n = 0;
+    const mcp_json *name = mcp_json_get(r->params, "name"), *args = mcp_json_get(r->params, "arguments");
+    const char *text = mcp_json_text(name, &n);
+    mcpi_tool *t;
+    char why[192];
+    if (mcp_json_type(name) != MCP_JSON_STRING) {
+        mcpi_refuse(r, MCPI_INVALID_PARAMS, "params.name is not a string");
+        return;
+    }
+    if (args && mcp_json_type(args) != MCP_JSON_OBJECT) {
+        mcpi_refuse(r, MCPI_INVALID_PARAMS, "params.arguments is not an object");
+        return;
+    }
+    t = (mcpi_tool *)mcpi_map_find(&r->s->tools_by_name, text, n);
+    if (!t) {
+        mcpi_say(why, sizeof why, "Unknown tool: %.*s", (int)(n < 128 ? n : 128), text);
+        mcpi_refuse(r, MCPI_INVALID_PARAMS, why);
+        return;
+    }
+    t->uses++;
+    r->tool = t;
+    mcpi_req_read_args(r);
+    if (mcpi_check_args(r, t)) t->fn(r, t->user);
+}
+
+/* The methods that every server has. Names, flags and the switch below are in the order of the enum. */
+enum {
+    MCPI_DO_INITIALIZE, MCPI_DO_PING, MCPI_DO_DISCOVER, MCPI_DO_LISTEN, MCPI_DO_TOOLS_LIST, MCPI_DO_TOOLS_CALL,
+    MCPI_DO_SET_LEVEL, MCPI_DO_NO_LIST
+};
+static const char mcpi_builtin_names[] =
+    "initialize\0" "ping\0" "server/discover\0" "subscriptions/listen\0" "tools/list\0" "tools/call\0"
+    "logging/setLevel\0" "resources/list\0" "resources/templates/list\0" "prompts/list\0";
+static const unsigned char mcpi_builtin_flags[] = {
+    MCPI_ONLY_LEGACY | MCPI_FIXED | MCPI_EARLY, MCPI_ONLY_LEGACY | MCPI_FIXED | MCPI_EARLY,
+    MCPI_ONLY_MODERN | MCPI_FIXED, MCPI_ONLY_MODERN | MCPI_FIXED, 0, 0, MCPI_ONLY_LEGACY, 0, 0, 0
+};
+
+static void mcpi_do_builtin(mcp_req *r, int which)
+{
+    switch (which) {
+    case MCPI_DO_INITIALIZE: mcpi_do_initialize(r); break;
+    case MCPI_DO_PING:       mcpi_do_ping(r); break;
+    case MCPI_DO_DISCOVER:   mcpi_do_discover(r); break;
+    case MCPI_DO_LISTEN:     mcpi_do_listen(r); break;
+    case MCPI_DO_TOOLS_LIST: mcpi_do_tools_list(r); break;
+    case MCPI_DO_TOOLS_CALL: mcpi_do_tools_call(r); break;
+    case MCPI_DO_SET_LEVEL:  mcpi_do_set_level(r); break;
+    default:                 mcpi_do_no_list(r); break;
+    }
+}
+
+/* -- dispatch ---------------------------------------------------------------------------------------------------- */
+
+/* What a request's _meta says of the one who asks. */
+typedef struct mcpi_claims { const mcp_json *version, *client, *caps, *level; } mcpi_claims;
+
+static void mcpi_read_claims(mcp_req *r, mcpi_claims *k)
+{
+    static const char prefix[] = "io.modelcontextprotocol/";
+    memset(k, 0, sizeof *k);
+    mcp_json_each(v, r->meta) {
+        size_t len;
+        const char *key = mcp_json_keyn(v, &len);
+        if (len <= sizeof prefix - 1 || memcmp(key, prefix, sizeof prefix - 1) != 0) {
+            if (strcmp(key, "progressToken") == 0 && mcpi_is_id(v)) r->token = v;
+            continue;
+        }
+        key += sizeof prefix - 1;
+        if (strcmp(key, "protocolVersion") == 0) k->version = v;
+        else if (strcmp(key, "clientInfo") == 0) k->client = v;
+        else if (strcmp(key, "clientCapabilities") == 0) k->caps = v;
+        else if (strcmp(key, "logLevel") == 0) k->level = v;
+    }
+}
+
+static void mcpi_refuse_version(mcp_req *r, const char *message, const char *asked)
+{
+    char data[160];
+    mcp_writer w;
+    mcp_writer_fixed(&w, data, sizeof data);
+    mcp_put_object(&w, NULL);
+    mcp_put_array(&w, "supported");
+    mcp_put_str(&w, NULL, MCP_PROTOCOL_MODERN);
+    mcp_put_end(&w);
+    mcp_put_strn(&w, "requested", asked, strlen(asked) < 16 ? MCP_NTS : 16);
+    mcp_put_end(&w);
+    (void)mcp_req_error(r, MCPI_UNSUPPORTED_VERSION, message, mcp_writer_text(&w, NULL));
+}
+
+/* NULL, or what is wrong with the metadata that every modern request carries. (The version has been looked at.)
+   https://modelcontextprotocol.io/specification/2026-07-28/basic#meta */
+static const char *mcpi_modern_fault(mcp_req *r, const mcpi_claims *k)
+{
+    if (mcp_json_type(k->caps) != MCP_JSON_OBJECT)
+        return "params._meta needs io.modelcontextprotocol/clientCapabilities, an object";
+    if (k->client && mcp_json_type(k->client) != MCP_JSON_OBJECT)
+        return "io.modelcontextprotocol/clientInfo is not an object";
+    if (k->level && (r->log_level = mcpi_word_of(mcpi_levels, mcp_json_str(k->level, NULL))) < 0)
+        return "io.modelcontextprotocol/logLevel is not a log level";
+    r->protocol = MCP_PROTOCOL_MODERN;
+    r->client = k->client;
+    r->caps = k->caps;
+    return NULL;
+}
+
+/* The same for a legacy request, where it is the session that says who asks. */
+static const char *mcpi_legacy_fault(mcp_req *r, bool early)
+{
+    mcp_conn *c = r->conn;
+    if (r->s->d.era == MCP_ERA_MODERN)
+        return "this server speaks protocol version " MCP_PROTOCOL_MODERN " alone: put "
+               "io.modelcontextprotocol/protocolVersion and clientCapabilities into params._meta";
+    if (!c->version && !early)
+        return r->s->d.era == MCP_ERA_LEGACY ? "initialize comes first"
+               : "send initialize first, or put io.modelcontextprotocol/protocolVersion into params._meta";
+    if (c->version) r->protocol = c->version;
+    r->client = c->client;
+    r->caps = c->caps;
+    r->log_level = c->log_level;
+    return NULL;
+}
+
+/* Finds out who asks, and in which era. false: refused, and answered. */
+static bool mcpi_req_identify(mcp_req *r, unsigned flags)
+{
+    int era = r->s->d.era, code = MCPI_INVALID_PARAMS;
+    const char *asked, *fault = NULL;
+    mcpi_claims k;
+    r->meta = mcp_json_get(r->params, "_meta");
+    if (r->meta && mcp_json_type(r->meta) != MCP_JSON_OBJECT) fault = "params._meta is not an object";
+    mcpi_read_claims(r, &k);
+    asked = mcp_json_str(k.version, NULL);
+    r->modern = era != MCP_ERA_LEGACY && (k.version || k.client || k.caps || (flags & MCPI_ONLY_MODERN));
+    if (fault) { }
+    else if (r->modern && !asked) fault = "params._meta needs io.modelcontextprotocol/protocolVersion, a string";
+    else if (r->modern && strcmp(asked, MCP_PROTOCOL_MODERN) != 0) {
+        mcpi_refuse_version(r, "Unsupported protocol version", asked);
+        return false;
+    } else if (r->modern) fault = mcpi_modern_fault(r, &k);
+    else {
+        fault = mcpi_legacy_fault(r, (flags & MCPI_EARLY) != 0);
+        if (fault && era == MCP_ERA_LEGACY) code = MCPI_INVALID_REQUEST;
+        if (fault && strcmp(r->method, "initialize") == 0) {    /* the text may be all that an old client can show */
+            mcpi_refuse_version(r, fault, mcp_json_str(mcp_json_get(r->params, "protocolVersion"), ""));
+            return false;
+        }
+    }
+    if (fault) mcpi_refuse(r, code, fault);
+    return !fault;
+}
+
+static const mcpi_method *mcpi_method_of(const mcp_server *s, const char *name)
+{
+    return (const mcpi_method *)mcpi_map_find(&s->methods, name, strlen(name));
+}
+
+static void mcpi_req_run(mcp_req *r, const mcpi_method *m)
+{
+    mcp_server *s = r->s;
+    r->running = true;
+    r->outer = s->running;
+    s->running = r;
+    if (m->fn) {
+        r->args = mcp_json_get(r->params, "arguments");
+        m->fn(r, m->user);
+    } else mcpi_do_builtin(r, m->builtin);
+    s->running = r->outer;
+    r->running = false;
+    if (r->answered) mcpi_req_recycle(r);
+    else if (r->cancelled || r->notification) mcpi_req_drop(r);
+    else if (!r->deferred) {
+        mcpi_server_fail(s, MCP_ERR_FAILED, "the handler of %s%s%s did not answer", r->method, r->tool ? " " : "",
+                         r->tool ? r->tool->named.name : "");
+        mcpi_refuse(r, MCPI_INTERNAL_ERROR, "the handler did not answer");
+    }
+}
+
+static void mcpi_on_request(mcp_conn *c, const mcp_msg *m, mcpi_batch *b)
+{
+    mcp_server *s = c->s;
+    const mcpi_method *method = mcpi_method_of(s, m->method);
+    mcp_req *r, *other;
+    for (other = s->running; other; other = other->outer)
+        if (other->conn == c && mcpi_same_id(other->id, m->id)) break;
+    if (other || mcpi_find_inflight(c, m->id)) {
+        mcpi_conn_error(c, b, m->id, MCPI_INVALID_REQUEST, "a request with this id is still open");
+        return;
+    }
+    r = mcpi_req_new(c);
+    if (!r) { mcpi_conn_error(c, b, m->id, MCPI_INTERNAL_ERROR, "out of memory"); return; }
+    r->id = m->id;
+    r->method = m->method;
+    r->params = m->params;
+    r->batch = b;
+    if (b) b->open++;
+    if (c->inflight.count >= (size_t)s->d.max_inflight) {
+        mcpi_refuse(r, MCPI_BUSY, "busy: too many requests are open");
+        return;
+    }
+    if (!mcpi_req_identify(r, method ? method->flags : 0)) return;
+    if (!method || (method->flags & (r->modern ? MCPI_ONLY_LEGACY : MCPI_ONLY_MODERN)) ||
+        strncmp(m->method, "notifications/", 14) == 0) {
+        char text[160];
+        mcpi_say(text, sizeof text, "Method not found: %.*s",
+                 (int)(strlen(m->method) < 128 ? strlen(m->method) : 128), m->method);
+        mcpi_refuse(r, MCPI_METHOD_NOT_FOUND, text);
+        return;
+    }
+    mcpi_req_run(r, method);
+}
+
+static void mcpi_on_cancelled(mcp_conn *c, const mcp_json *params)
+{
+    const mcp_json *id = mcp_json_get(params, "requestId");
+    mcp_req *r = mcpi_is_id(id) ? mcpi_find_inflight(c, id) : NULL, *run;
+    for (run = c->s->running; run && !r; run = run->outer)
+        if (run->conn == c && mcpi_same_id(run->id, id)) r = run;
+    if (r) mcpi_req_cancel(r);
+    else c->s->stats.unknown++;
+}
+
+/* A notification is never answered, and a request's method without an id is not run. */
+static void mcpi_on_notification(mcp_conn *c, const mcp_msg *m)
+{
+    const mcpi_method *method;
+    mcp_req *r;
+    if (strcmp(m->method, "notifications/cancelled") == 0) { mcpi_on_cancelled(c, m->params); return; }
+    if (strcmp(m->method, "notifications/initialized") == 0) {
+        mcpi_tell_changes(c->s);            /* what changed before is no news to this one */
+        c->initialized = c->version != NULL;
+        return;
+    }
+    method = mcpi_method_of(c->s, m->method);
+    if (!method || !method->fn || strncmp(m->method, "notifications/", 14) != 0) return;
+    r = mcpi_req_new(c);
+    if (!r) return;
+    r->method = m->method;
+    r->params = m->params;
+    r->meta = mcp_json_get(m->params, "_meta");
+    r->notification = true;
+    r->protocol = c->version ? c->version : MCP_PROTOCOL_MODERN;
+    r->client = c->client;
+    r->caps = c->caps;
+    mcpi_req_run(r, method);
+}
+
+static void mcpi_on_message(mcp_conn *c, const mcp_msg *m, mcpi_batch *b)
+{
+    mcp_server *s = c->s;
+    char text[128];
+    switch (m->kind) {
+    case MCP_MSG_REQUEST:      mcpi_on_request(c, m, b); break;
+    case MCP_MSG_NOTIFICATION: mcpi_on_notification(c, m); break;
+    case MCP_MSG_RESULT:
+    case MCP_MSG_ERROR:        s->stats.unknown++; break;   /* nothing was asked */
+    case MCP_MSG_BATCH:
+        mcpi_conn_error(c, b, NULL, MCPI_INVALID_REQUEST, "batches are not part of this protocol version");
+        break;
+    case MCP_MSG_BAD:
+    default:
+        s->stats.bad++;
+        if (m->code == MCPI_INVALID_PARAMS && !m->id) break;    /* a notification */
+        if (m->code == MCPI_PARSE_ERROR) mcpi_say(text, sizeof text, "%s at byte %z", m->why, m->pos);
+        mcpi_conn_error(c, b, m->id, m->code, m->code == MCPI_PARSE_ERROR ? text : m->why);
+        break;
+    }
+}
+
+static void mcpi_on_batch(mcp_conn *c, const mcp_json *items)
+{
+    mcp_server *s = c->s;
+    mcpi_batch *b = (mcpi_batch *)mcpi_zalloc(&s->alloc, sizeof *b);
+    mcp_msg m;
+    if (!b) { mcpi_conn_error(c, NULL, NULL, MCPI_INTERNAL_ERROR, "out of memory"); return; }
+    b->conn = c;
+    b->open = 1;                            /* ours, until all have been seen */
+    mcp_writer_init(&b->w, &s->alloc, 0);
+    mcp_put_array(&b->w, NULL);
+    mcp_json_each(v, items) {
+        if (c->dead) break;
+        mcp_msg_classify(v, &m);
+        mcpi_on_message(c, &m, b);
+    }
+    mcpi_batch_settle(b);
+}
+
+static void mcpi_on_line(mcp_conn *c, char *line, size_t len)
+{
+    mcp_server *s = c->s;
+    mcpi_frame *f = c->st.in;
+    mcp_msg m;
+    mcpi_server_trace(s, "<-", line, len);
+    s->stats.messages_in++;
+    f->pin = s->nest + 1;
+    s->nest++;
+    if (mcpi_msg_read(&f->arena, line, len, 0, &m) != MCP_OK)
+        mcpi_conn_error(c, NULL, NULL, MCPI_INTERNAL_ERROR, "out of memory");
+    else if (m.kind == MCP_MSG_BATCH && c->version && strcmp(c->version, "2025-03-26") == 0)
+        mcpi_on_batch(c, m.batch);
+    else mcpi_on_message(c, &m, NULL);
+    s->nest--;
+    mcpi_stream_leave(&c->st, f);
+    mcpi_frame_release(f);
+}
+
+/* -- peers ------------------------------------------------------------------------------------------------------- */
+
+static mcp_conn *mcpi_conn_new(mcp_server *s, const mcp_io *io, const char *principal)
+{
+    mcp_conn *c, **at;
+    if (s->stats.peers >= (size_t)s->d.max_peers) return NULL;
+    c = (mcp_conn *)mcpi_zalloc(&s->alloc, sizeof *c);
+    if (!c) return NULL;
+    if (principal && !(c->principal = mcpi_strdup(&s->alloc, principal, MCP_NTS))) {
+        mcpi_free(&s->alloc, c, sizeof *c);
+        return NULL;
+    }
+    if (mcpi_stream_open(&c->st, &s->alloc, io, s->d.max_message, &s->stats) != MCP_OK) {
+        mcpi_stream_free(&c->st);
+        mcpi_strfree(&s->alloc, c->principal);
+        mcpi_free(&s->alloc, c, sizeof *c);
+        return NULL;
+    }
+    c->s = s;
+    c->log_level = -1;
+    mcp_arena_init(&c->session, &s->alloc, 0);
+    for (at = &s->conns; *at; at = &(*at)->next) { }
+    *at = c;
+    s->stats.peers++;
+    return c;
+}
+
+/* Every deferred request of this peer, or only its listens. Removal pulls later ones into the cell, so a cell is left
+   only when it stays. */
+static void mcpi_conn_drop(mcp_conn *c, bool listens)
+{
+    size_t i = 0;
+    while (i < c->inflight.cells) {
+        mcp_req *r = mcpi_req_of_key(c->inflight.cell[i]);
+        if (r && (!listens || r->listen)) {
+            if (listens) mcpi_end_listen(r); else mcpi_req_cancel(r);
+        }
+        if (mcpi_req_of_key(c->inflight.cell[i]) == r) i++;
+    }
+}
+
+static void mcpi_conn_close(mcp_conn *c)
+{
+    if (c->dead) return;
+    c->dead = true;
+    mcpi_conn_drop(c, false);
+    mcpi_stream_shut(&c->st);
+    c->s->stats.peers--;
+}
+
+/* Frees the peers that are marked; only when no callback runs. */
+static void mcpi_conns_sweep(mcp_server *s)
+{
+    mcp_conn **at = &s->conns;
+    if (s->nest) return;
+    while (*at) {
+        mcp_conn *c = *at;
+        if (!c->dead) { at = &c->next; continue; }
+        *at = c->next;
+        if (s->main == c) { s->main = NULL; s->ended = true; }
+        mcpi_conn_drop(c, false);
+        mcpi_map_free(&s->alloc, &c->inflight);
+        mcpi_stream_free(&c->st);
+        mcp_arena_free(&c->session);
+        mcpi_strfree(&s->alloc, c->principal);
+        mcpi_free(&s->alloc, c, sizeof *c);
+    }
+}
+
+/* No more requests from here: listens end, what is open may still be answered for a while. */
+static void mcpi_conn_drain(mcp_conn *c)
+{
+    if (c->draining) return;
+    c->draining = true;
+    c->drain_until = c->s->now + c->s->d.drain_ms;
+    c->drain_end = c->s->now + 10 * (int64_t)c->s->d.drain_ms;
+    mcpi_conn_drop(c, true);
+}
+
+/* Handles the lines that are there, as long as their answers do not pile up unread. */
+static void mcpi_conn_serve(mcp_conn *c)
+{
+    mcp_server *s = c->s;
+    mcpi_stream *st = &c->st;
+    char *line;
+    size_t len;
+    int rc;
+    if (c->dead || c->draining) return;
+    if (mcpi_stream_enter(st, s->nest) != MCP_OK) return;
+    if (st->may_read && mcpi_stream_fill(st) == MCP_ERR_MEMORY) (void)mcpi_conn_broke(c, MCP_ERR_MEMORY);
+    while (!c->dead && !s->freed && !s->stopping && mcpi_stream_queued(st) < MCPI_QUEUE_HIGH &&
+           (rc = mcpi_stream_line(st, &line, &len)) != MCP_ERR_AGAIN) {
+        if (rc == MCP_OK) mcpi_on_line(c, line, len);
+        else {
+            char text[96];
+            mcpi_say(text, sizeof text, "a message over the limit of %z bytes was dropped", st->max_message);
+            mcpi_server_log(s, 1, text);
+            mcpi_conn_error(c, NULL, NULL, MCPI_INVALID_REQUEST, text);
+        }
+    }
+    if (!c->dead) mcpi_frame_shrink(st, st->in);
+    if (st->eof && !mcpi_stream_has_line(st)) mcpi_conn_drain(c);
+}
+
+/* Writes, and ends what has come to its end. A peer that drains keeps its time anew with every byte that it reads, up
+   to ten times that. */
+static void mcpi_conn_settle(mcp_conn *c)
+{
+    mcpi_stream *st = &c->st;
+    size_t before = mcpi_stream_queued(st);
+    if (c->dead) return;
+    (void)mcpi_stream_flush(st);
+    if (st->broken) mcpi_conn_close(c);
+    if (c->dead || !c->draining) return;
+    if (mcpi_stream_queued(st) < before) c->drain_until = c->s->now + c->s->d.drain_ms;
+    if (c->inflight.count == 0 && mcpi_stream_queued(st) == 0) mcpi_conn_close(c);
+    else if (c->s->now >= c->drain_until || c->s->now >= c->drain_end) mcpi_conn_close(c);
+}
+
+/* -- changes ----------------------------------------------------------------------------------------------------- */
+
+/* All changes of one turn are told once, to those who asked: legacy sessions by their handshake, modern clients by
+   their listens. */
+static void mcpi_tell_changes(mcp_server *s)
+{
+    static const char method[] = "notifications/tools/list_changed";
+    mcp_conn *c;
+    size_t i;
+    if (!s->changed_tools) return;
+    s->changed_tools = false;
+    for (c = s->conns; c; c = c->next) {
+        if (c->dead || c->draining) continue;
+        if (c->initialized) (void)mcpi_conn_broke(c, mcpi_send_note(s, &c->st, method, NULL));
+        for (i = 0; i < c->inflight.cells; i++) {
+            mcp_req *r = mcpi_req_of_key(c->inflight.cell[i]);
+            mcp_writer *w;
+            if (!r || !r->listen || !(r->filter & MCP_LIST_TOOLS)) continue;
+            w = mcpi_note_begin(r->stream, method);
+            mcpi_put_subscription(w, r->id);
+            (void)mcpi_conn_broke(c, mcpi_note_end(s, r->stream));
+        }
+    }
+}
+
+int mcp_server_changed(mcp_server *s, unsigned what)
+{
+    if (!s || what & ~(unsigned)MCP_LIST_TOOLS) return MCP_ERR_ARGUMENT;
+    if (what) s->changed_tools = true;
+    return MCP_OK;
+}
+
+int mcp_server_notify(mcp_server *s, mcp_conn *to, const char *method, const char *params)
+{
+    mcp_conn *c;
+    int rc = to ? MCP_ERR_MISUSE : MCP_OK;
+    if (!s || !method) return MCP_ERR_ARGUMENT;
+    for (c = s->conns; c; c = c->next) {
+        if (c->dead || !c->initialized || (to && c != to)) continue;
+        rc = mcpi_send_note(s, &c->st, method, params);
+        if (rc != MCP_OK) break;
+    }
+    return rc;
+}
+
+/* -- registry ---------------------------------------------------------------------------------------------------- */
+
+/* A mistake in the registry sticks: run reports the first one. */
+static int mcpi_stick(mcp_server *s, int status)
+{
+    if (status != MCP_OK && s->status == MCP_OK) s->status = status;
+    return status;
+}
+
+/* What a program says of itself and of its tools, in a mixture of plain strings and JSON, written as one JSON object.
+   The first mistake sticks. */
+typedef struct mcpi_form {
+    mcp_server *s;
+    const char *whose;                      /* for sentences */
+    mcp_arena arena;
+    mcp_writer w;
+    int status;
+} mcpi_form;
+
+static void mcpi_form_begin(mcpi_form *f, mcp_server *s, const char *whose)
+{
+    f->s = s;
+    f->whose = whose;
+    f->status = MCP_OK;
+    mcp_arena_init(&f->arena, &s->alloc, 0);
+    mcp_writer_init(&f->w, &s->alloc, 0);
+    mcp_put_object(&f->w, NULL);
+}
+
+static void mcpi_form_free(mcpi_form *f)
+{
+    mcp_writer_free(&f->w);
+    mcp_arena_free(&f->arena);
+}
+
+/* A value of the type that a field must have; NULL: there is none, or it is wrong. */
+static const mcp_json *mcpi_form_parse(mcpi_form *f, mcp_arena *a, const char *key, const char *json, mcp_type type)
+{
+    size_t pos = 0;
+    const mcp_json *v = json && f->status == MCP_OK ? mcp_json_parse(a, json, MCP_NTS, &pos) : NULL;
+    if (!json || f->status != MCP_OK || mcp_json_type(v) == type) return v;
+    if (!v && pos == MCP_NTS) f->status = mcpi_server_fail(f->s, MCP_ERR_MEMORY, "out of memory");
+    else if (!v)
+        f->status = mcpi_server_fail(f->s, MCP_ERR_ARGUMENT, "%s: %s is not JSON: byte %z", f->whose, key, pos);
+    else f->status = mcpi_server_fail(f->s, MCP_ERR_ARGUMENT, "%s: %s is not an %s", f->whose, key,
+                                      type == MCP_JSON_ARRAY ? "array" : "object");
+    return NULL;
+}
+
+static void mcpi_form_json(mcpi_form *f, const char *key, const char *json, mcp_type type)
+{
+    const mcp_json *v = mcpi_form_parse(f, &f->arena, key, json, type);
+    if (v) mcp_put_json(&f->w, key, v);
+}
+
+static void mcpi_form_str(mcpi_form *f, const char *key, const char *s)
+{
+    if (s) mcp_put_str(&f->w, key, s);
+}
+
+/* A copy of the whole text, or NULL and the status. */
+static char *mcpi_form_end(mcpi_form *f, size_t *len)
+{
+    const char *text;
+    char *copy = NULL;
+    mcp_put_end(&f->w);
+    text = mcp_writer_text(&f->w, len);
+    if (f->status == MCP_OK && text) copy = mcpi_strdup(&f->s->alloc, text, *len);
+    if (f->status == MCP_OK && !copy)
+        f->status =
+            mcpi_server_fail(f->s, text ? MCP_ERR_MEMORY : mcp_writer_status(&f->w), "%s: out of memory", f->whose);
+    return copy;
+}
+
+/* The input schema, made to say that it describes an object. */
+static const mcp_json *mcpi_form_schema(mcpi_form *f, const char *json)
+{
+    const mcp_json *schema = mcpi_form_parse(f, &f->arena, "inputSchema", json ? json : "{}", MCP_JSON_OBJECT);
+    const mcp_json *type = mcp_json_get(schema, "type");
+    if (type && !mcpi_is(type, "object"))
+        f->status = mcpi_server_fail(f->s, MCP_ERR_ARGUMENT, "%s: inputSchema: type is not \"object\"", f->whose);
+    mcp_put_object(&f->w, "inputSchema");
+    if (!type) mcp_put_str(&f->w, "type", "object");
+    mcp_json_each(v, schema) mcp_put_json(&f->w, mcp_json_key(v), v);
+    mcp_put_end(&f->w);
+    return schema;
+}
+
+/* Members of the program's own; those that have a field are refused, since they would come twice. */
+static void mcpi_form_extra(mcpi_form *f, const char *json)
+{
+    static const char own[] =
+        "name\0" "title\0" "description\0" "inputSchema\0" "outputSchema\0" "annotations\0" "icons\0" "_meta\0";
+    mcp_json_each(v, mcpi_form_parse(f, &f->arena, "extra", json, MCP_JSON_OBJECT)) {
+        const char *key = mcp_json_key(v);
+        if (mcpi_word_of(own, key) < 0) mcp_put_json(&f->w, key, v);
+        else
+            f->status =
+                mcpi_server_fail(f->s, MCP_ERR_ARGUMENT, "%s: extra: \"%s\" has a field of its own", f->whose, key);
+    }
+}
+
+/* The Tool object; its schema for the registry. */
+static const mcp_json *mcpi_form_tool(mcpi_form *f, const mcp_tool *t)
+{
+    const mcp_json *schema;
+    mcpi_form_str(f, "name", t->name);
+    mcpi_form_str(f, "title", t->title);
+    mcpi_form_str(f, "description", t->description);
+    schema = mcpi_form_schema(f, t->input_schema);
+    mcpi_form_json(f, "outputSchema", t->output_schema, MCP_JSON_OBJECT);
+    mcpi_form_json(f, "annotations", t->annotations, MCP_JSON_OBJECT);
+    mcpi_form_json(f, "icons", t->icons, MCP_JSON_ARRAY);
+    mcpi_form_json(f, "_meta", t->meta, MCP_JSON_OBJECT);
+    mcpi_form_extra(f, t->extra);
+    return schema;
+}
+
+/* The schema's required names, packed. */
+static bool mcpi_tool_required(mcp_server *s, mcpi_tool *t, const mcp_json *schema)
+{
+    const mcp_json *list = mcp_json_get(schema, "required");
+    char *p;
+    size_t n = 0;
+    if (mcp_json_type(list) != MCP_JSON_ARRAY) return true;
+    mcp_json_each(v, list)
+        if (mcp_json_type(v) == MCP_JSON_STRING) n += strlen(mcp_json_str(v, "")) + 1;
+    if (n == 0) return true;
+    p = t->required = (char *)mcpi_alloc(&s->alloc, n);
+    if (!p) return false;
+    t->required_len = n;
+    mcp_json_each(v, list)
+        if (mcp_json_type(v) == MCP_JSON_STRING) {
+            size_t k = strlen(mcp_json_str(v, "")) + 1;
+            memcpy(p, mcp_json_str(v, ""), k);
+            p += k;
+        }
+    return true;
+}
+
+/* A registry entry, complete or not at all. */
+static int mcpi_tool_new(mcp_server *s, const mcp_tool *t, mcpi_tool **out)
+{
+    mcpi_form f;
+    const mcp_json *schema;
+    mcpi_tool *x = (mcpi_tool *)mcpi_zalloc(&s->alloc, sizeof *x);
+    char whose[160];
+    *out = NULL;
+    if (!x) return mcpi_server_fail(s, MCP_ERR_MEMORY, "out of memory");
+    mcpi_say(whose, sizeof whose, "tool \"%.*s\"", 128, t->name);
+    mcpi_form_begin(&f, s, whose);
+    schema = mcpi_form_tool(&f, t);
+    x->uses = 1;
+    x->fn = t->fn;
+    x->user = t->user;
+    x->text = mcpi_form_end(&f, &x->len);
+    x->named.len = strlen(t->name);
+    x->named.name = mcpi_strdup(&s->alloc, t->name, x->named.len);
+    if (f.status == MCP_OK && (!x->named.name || !mcpi_tool_required(s, x, schema)))
+        f.status = mcpi_server_fail(s, MCP_ERR_MEMORY, "%s: out of memory", whose);
+    if (f.status == MCP_OK) *out = x;
+    else mcpi_tool_release(s, x);
+    mcpi_form_free(&f);
+    return f.status;
+}
+
+int mcp_server_tool(mcp_server *s, const mcp_tool *t)
+{
+    mcpi_tool *x, *old;
+    int rc;
+    if (!s) return MCP_ERR_ARGUMENT;
+    if (!t || !t->name || !*t->name)
+        return mcpi_stick(s, mcpi_server_fail(s, MCP_ERR_ARGUMENT, "a tool without a name"));
+    if (!t->fn) return mcpi_stick(s, mcpi_server_fail(s, MCP_ERR_ARGUMENT, "tool \"%.*s\" has no fn", 128, t->name));
+    if ((rc = mcpi_tool_new(s, t, &x)) != MCP_OK) return mcpi_stick(s, rc);
+    old = (mcpi_tool *)mcpi_map_find(&s->tools_by_name, x->named.name, x->named.len);
+    if (old) {
+        x->seq = old->seq;
+        s->tools[mcpi_tools_after(s, x->seq - 1)] = x;
+        mcpi_map_remove(&s->tools_by_name, &old->named);
+        (void)mcpi_map_add(&s->alloc, &s->tools_by_name, &x->named);    /* one was just taken out: it cannot fail */
+        mcpi_tool_release(s, old);
+    } else {
+        if (s->tool_count == s->tool_cap) {
+            size_t cap = s->tool_cap ? s->tool_cap * 2 : 8;
+            mcpi_tool **more =
+                (mcpi_tool **)mcpi_resize(&s->alloc, s->tools, s->tool_cap * sizeof *more, cap * sizeof *more);
+            if (more) { s->tools = more; s->tool_cap = cap; }
+        }
+        if (s->tool_count == s->tool_cap || !mcpi_map_add(&s->alloc, &s->tools_by_name, &x->named)) {
+            mcpi_tool_release(s, x);
+            return mcpi_stick(s, mcpi_server_fail(s, MCP_ERR_MEMORY, "out of memory"));
+        }
+        x->seq = ++s->seq;
+        s->tools[s->tool_count++] = x;
+    }
+    s->changed_tools = true;
+    return MCP_OK;
+}
+
+int mcp_server_remove(mcp_server *s, int kind, const char *name)
+{
+    mcpi_tool *t;
+    size_t at;
+    if (!s || !name || kind != MCP_LIST_TOOLS) return MCP_ERR_ARGUMENT;
+    t = (mcpi_tool *)mcpi_map_find(&s->tools_by_name, name, strlen(name));
+    if (!t) return MCP_ERR_UNKNOWN;
+    at = mcpi_tools_after(s, t->seq - 1);
+    memmove(s->tools + at, s->tools + at + 1, (s->tool_count - at - 1) * sizeof *s->tools);
+    s->tool_count--;
+    s->says_tools = true;                   /* a server that had tools goes on having the (empty) list */
+    mcpi_map_remove(&s->tools_by_name, &t->named);
+    mcpi_tool_release(s, t);
+    s->changed_tools = true;
+    return MCP_OK;
+}
+
+static mcpi_method *mcpi_method_new(mcp_server *s, const char *name)
+{
+    mcpi_method *m = (mcpi_method *)mcpi_zalloc(&s->alloc, sizeof *m);
+    if (!m) return NULL;
+    m->named.len = strlen(name);
+    m->named.name = mcpi_strdup(&s->alloc, name, m->named.len);
+    if (m->named.name && mcpi_map_add(&s->alloc, &s->methods, &m->named)) return m;
+    mcpi_strfree(&s->alloc, (char *)(uintptr_t)m->named.name);
+    mcpi_free(&s->alloc, m, sizeof *m);
+    return NULL;
+}
+
+static void mcpi_method_free(mcp_server *s, mcpi_method *m)
+{
+    mcpi_strfree(&s->alloc, (char *)(uintptr_t)m->named.name);
+    mcpi_free(&s->alloc, m, sizeof *m);
+}
+
+int mcp_server_method(mcp_server *s, const char *method, mcp_req_fn fn, void *user)
+{
+    mcpi_method *m;
+    if (!s || !method || !*method) return MCP_ERR_ARGUMENT;
+    m = (mcpi_method *)mcpi_map_find(&s->methods, method, strlen(method));
+    if ((m && m->flags & MCPI_FIXED) || strcmp(method, "notifications/cancelled") == 0 ||
+        strcmp(method, "notifications/initialized") == 0)
+        return mcpi_stick(s, mcpi_server_fail(s, MCP_ERR_ARGUMENT, "%s is the library's own", method));
+    if (!fn && m && !(m->flags & MCPI_BUILTIN)) {
+        mcpi_map_remove(&s->methods, &m->named);
+        mcpi_method_free(s, m);
+        return MCP_OK;
+    }
+    if (!m && !fn) return MCP_ERR_UNKNOWN;
+    if (!m && !(m = mcpi_method_new(s, method)))
+        return mcpi_stick(s, mcpi_server_fail(s, MCP_ERR_MEMORY, "out of memory"));
+    m->fn = fn;
+    m->user = user;
+    return MCP_OK;
+}
+
+/* -- timers ------------------------------------------------------------------------------------------------------ */
+
+mcp_id mcp_server_after(mcp_server *s, int ms, void (*fn)(void *owner, void *arg), void *arg)
+{
+    mcpi_timer *t;
+    if (!s || !fn) return 0;
+    t = s->spare_timer;
+    if (t) s->spare_timer = t->next;
+    else if (!(t = (mcpi_timer *)mcpi_alloc(&s->alloc, sizeof *t))) return 0;
+    memset(t, 0, sizeof *t);
+    t->fn = fn;
+    t->arg = arg;
+    if (mcpi_slots_add(&s->timers, &t->item, mcpi_server_clock(s) + (ms > 0 ? ms : 0)) == MCP_OK) return t->item.id;
+    t->next = s->spare_timer;
+    s->spare_timer = t;
+    return 0;
+}
+
+/* Takes a timer out of the table, and its function with it. */
+static void mcpi_timer_end(mcp_server *s, mcpi_timer *t)
+{
+    mcpi_slots_remove(&s->timers, &t->item);
+    t->next = s->spare_timer;
+    s->spare_timer = t;
+}
+
+int mcp_server_cancel_timer(mcp_server *s, mcp_id timer)
+{
+    mcpi_timer *t = s ? (mcpi_timer *)mcpi_slots_get(&s->timers, timer) : NULL;
+    if (!t) return MCP_ERR_UNKNOWN;
+    mcpi_timer_end(s, t);
+    return MCP_OK;
+}
+
+static void mcpi_timer_fire(mcp_server *s, mcpi_timer *t, void *owner)
+{
+    void (*fn)(void *, void *) = t->fn;
+    void *arg = t->arg;
+    mcpi_timer_end(s, t);
+    s->nest++;
+    fn(owner, arg);
+    s->nest--;
+}
+
+/* Those that are due now; one that a timer sets for now waits for the next turn. */
+static void mcpi_timers_run(mcp_server *s)
+{
+    mcpi_item *t;
+    mcp_id last = s->timers.last;
+    while (!s->freed && (t = mcpi_slots_due(&s->timers, s->now)) != NULL && t->id <= last)
+        mcpi_timer_fire(s, (mcpi_timer *)t, s);
+}
+
+/* -- life -------------------------------------------------------------------------------------------------------- */
+
+/* What stays the same in all results: who we are. */
+static bool mcpi_describe(mcp_server *s, const mcp_server_desc *d)
+{
+    mcpi_form f;
+    size_t n;
+    mcpi_form_begin(&f, s, "server");
+    mcp_put_str(&f.w, "name", d->name ? d->name : "");
+    mcp_put_str(&f.w, "version", d->version ? d->version : "");
+    mcpi_form_str(&f, "title", d->title);
+    mcpi_form_str(&f, "description", d->description);
+    mcpi_form_str(&f, "websiteUrl", d->website);
+    mcpi_form_json(&f, "icons", d->icons, MCP_JSON_ARRAY);
+    s->caps = mcpi_form_parse(&f, &s->fixed, "capabilities", d->capabilities, MCP_JSON_OBJECT);
+    (void)mcpi_stick(s, f.status);
+    f.status = MCP_OK;                      /* a mistake in these is told by run; there is a server all the same */
+    s->info = mcpi_form_end(&f, &n);
+    mcpi_form_free(&f);
+    mcpi_form_begin(&f, s, "server");
+    if (s->info) mcpi_put_splice(&f.w, "io.modelcontextprotocol/serverInfo", s->info, n);
+    s->meta = mcpi_form_end(&f, &s->meta_len);
+    mcpi_form_free(&f);
+    if (d->instructions) s->instructions = mcpi_strdup(&s->alloc, d->instructions, MCP_NTS);
+    return s->info && s->meta && (!d->instructions || s->instructions);
+}
+
+static bool mcpi_server_fill(mcp_server *s, const mcp_server_desc *d)
+{
+    const char *name;
+    int i;
+    mcp_arena_init(&s->fixed, &s->alloc, 0);
+    s->empty = mcp_json_parse(&s->fixed, "{}", 2, NULL);
+    if (!s->empty || !mcpi_describe(s, d)) return false;
+    s->has_logging = mcpi_says(s, "logging");
+    s->says_tools = mcpi_says(s, "tools");
+    for (name = mcpi_builtin_names, i = 0; *name; name += strlen(name) + 1, i++) {
+        mcpi_method *m = mcpi_method_new(s, name);
+        if (!m) return false;
+        m->builtin = i;
+        m->flags = mcpi_builtin_flags[i] | MCPI_BUILTIN;
+    }
+    return true;
+}
+
+/* The stream or listener that the description asks for. */
+static void mcpi_server_open(mcp_server *s, const mcp_server_desc *d)
+{
+    mcp_io io = d->io;
+    if (io.read && io.write) {
+        s->main = mcpi_conn_new(s, &io, NULL);
+        if (!s->main) {
+            (void)mcpi_stick(s, mcpi_server_fail(s, MCP_ERR_MEMORY, "out of memory"));
+            if (io.close) io.close(io.user);
+        }
+        return;
+    }
+#ifdef MCP_NO_POSIX
+    if (!d->no_stdio)
+        (void)mcpi_stick(s, mcpi_server_fail(s, MCP_ERR_ARGUMENT,
+                                             "without POSIX a server needs io, or no_stdio and mcp_server_attach"));
+#else
+    if (d->listen) {
+        char why[200];
+        int fd;
+        if (strncmp(d->listen, "unix:", 5) != 0) {
+            (void)mcpi_stick(
+                s, mcpi_server_fail(s, MCP_ERR_ARGUMENT, "listen: \"%s\" does not begin with unix:", d->listen));
+            return;
+        }
+        s->listen_path = mcpi_strdup(&s->alloc, d->listen, MCP_NTS);
+        if (!s->listen_path) { (void)mcpi_stick(s, mcpi_server_fail(s, MCP_ERR_MEMORY, "out of memory")); return; }
+        fd = mcpi_listen_unix(d->listen + 5, why, sizeof why);
+        if (fd < 0) (void)mcpi_stick(s, mcpi_server_fail(s, fd, "%s", why));
+        else s->listen_fd = fd;
+    } else if (!d->no_stdio) {
+        char why[200];
+        int rc = mcpi_guard_take(&s->guard, d->raw_stdout, why, sizeof why);
+        if (rc != MCP_OK) { (void)mcpi_stick(s, mcpi_server_fail(s, rc, "%s", why)); return; }
+        rc = mcp_io_fds(&s->alloc, s->guard.in, s->guard.out, false, &io);
+        if (rc == MCP_OK && !(s->main = mcpi_conn_new(s, &io, NULL))) { io.close(io.user); rc = MCP_ERR_MEMORY; }
+        if (rc != MCP_OK) (void)mcpi_stick(s, mcpi_server_fail(s, rc, "stdio: %s", mcp_strerror(rc)));
+    }
+#endif
+}
+
+static void mcpi_server_destroy(mcp_server *s)
+{
+    mcp_allocator a = s->alloc;
+    size_t i, from = 0;
+    mcpi_item *it;
+    mcp_conn *c;
+    s->freed = true;
+    s->nest++;                              /* callbacks below may call anything; nothing is freed under them */
+    for (c = s->conns; c; c = c->next) mcp_server_detach(s, c);     /* on_cancel first: it may still cancel a timer */
+    while ((it = mcpi_slots_any(&s->timers, s->timers.last, &from)) != NULL)
+        mcpi_timer_fire(s, (mcpi_timer *)it, NULL);
+#ifndef MCP_NO_POSIX
+    mcpi_mailbox_close(&s->mail);
+    if (s->listen_fd >= 0) mcpi_unlisten(&s->listen_fd, s->listen_path + 5);
+    mcpi_strfree(&a, s->listen_path);
+    mcpi_free(&a, s->fds, (size_t)s->fds_cap * sizeof *s->fds);
+#endif
+    s->nest = 0;
+    mcpi_conns_sweep(s);
+#ifndef MCP_NO_POSIX
+    mcpi_guard_undo(&s->guard);
+#endif
+    for (i = 0; i < s->tool_count; i++) mcpi_tool_release(s, s->tools[i]);
+    for (i = 0; i < s->methods.cells; i++)
+        if (s->methods.cell[i]) mcpi_method_free(s, (mcpi_method *)s->methods.cell[i]);
+    while (s->spare) { mcp_req *r = s->spare; s->spare = r->outer; mcpi_req_destroy(r); }
+    while (s->spare_timer) { mcpi_timer *t = s->spare_timer; s->spare_timer = t->next; mcpi_free(&a, t, sizeof *t); }
+    mcpi_map_free(&a, &s->methods);
+    mcpi_map_free(&a, &s->tools_by_name);
+    mcpi_free(&a, s->tools, s->tool_cap * sizeof *s->tools);
+    mcpi_slots_free(&s->deferred);
+    mcpi_slots_free(&s->timers);
+    mcp_arena_free(&s->fixed);
+    mcpi_strfree(&a, s->info);
+    mcpi_strfree(&a, s->meta);
+    mcpi_strfree(&a, s->instructions);
+    mcpi_free(&a, s, sizeof *s);
+}
+
+mcp_server *mcp_server_new(const mcp_server_desc *d)
+{
+    mcp_server_desc zero;
+    mcp_server *s;
+    memset(&zero, 0, sizeof zero);
+    if (!d) d = &zero;
+    s = (mcp_server *)mcpi_zalloc(&d->alloc, sizeof *s);
+    if (!s) return NULL;
+    s->d = *d;
+    s->alloc = d->alloc;
+    if (!d->max_message) s->d.max_message = (size_t)64 << 20;
+    if (d->max_inflight <= 0) s->d.max_inflight = 1024;
+    if (d->max_peers <= 0) s->d.max_peers = 256;
+    if (d->drain_ms <= 0) s->d.drain_ms = 1000;
+    if (d->ttl_ms < 0) s->d.ttl_ms = 0;
+    s->peeked = -1;
+    mcpi_slots_init(&s->deferred, &s->alloc, 0);
+    mcpi_slots_init(&s->timers, &s->alloc, 0);
+#ifndef MCP_NO_POSIX
+    s->listen_fd = s->mail.rfd = s->mail.wfd = -1;
+#endif
+    (void)mcpi_server_clock(s);
+    if (!mcpi_server_fill(s, d)) {
+        mcpi_server_destroy(s);
+        return NULL;
+    }
+    if (!d->name || !d->version)
+        (void)mcpi_stick(s, mcpi_server_fail(s, MCP_ERR_ARGUMENT, "a server needs a name and a version"));
+    mcpi_server_open(s, d);
+    return s;
+}
+
+/* The memory goes when nothing of the server is on the stack any more. */
+static int mcpi_server_exit(mcp_server *s, int rc)
+{
+    if (!s->freed || s->nest || s->pumps) return rc;
+    mcpi_server_destroy(s);
+    return MCP_ERR_CLOSED;
+}
+
+void mcp_server_free(mcp_server *s)
+{
+    if (!s || s->freed) return;
+    s->freed = s->stopping = true;
+    (void)mcpi_server_exit(s, MCP_OK);
+}
+
+int mcp_server_stop(mcp_server *s)
+{
+    if (!s) return MCP_ERR_ARGUMENT;
+    if (!s->stopping) s->stop_at = mcpi_server_clock(s) + s->d.drain_ms;
+    s->stopping = true;
+    return MCP_OK;
+}
+
+mcp_conn *mcp_server_attach(mcp_server *s, const mcp_io *io, const char *principal)
+{
+    mcp_conn *c;
+    if (!s || !io || !io->read || !io->write || s->freed) return NULL;
+    c = mcpi_conn_new(s, io, principal);
+#ifndef MCP_NO_POSIX
+    if (c && s->shielded) mcpi_io_shield(io, true);
+#endif
+    return c;
+}
+
+void mcp_server_detach(mcp_server *s, mcp_conn *c)
+{
+    if (!s || !c || c->dead) return;
+    (void)mcpi_stream_flush(&c->st);
+    mcpi_conn_close(c);
+}
+
+const char *mcp_server_error(const mcp_server *s)
+{
+    return s ? s->error : "";
+}
+
+mcp_stats mcp_server_stats(const mcp_server *s)
+{
+    mcp_stats out;
+    const mcp_conn *c;
+    memset(&out, 0, sizeof out);
+    if (!s) return out;
+    out = s->stats;
+    out.pending = s->deferred.count;
+    for (c = s->conns; c; c = c->next) out.queued += mcpi_stream_queued(&c->st);
+    return out;
+}
+
+/* -- the loop ---------------------------------------------------------------------------------------------------- */
+
+/* One turn: everything that can be done without waiting, and one write for each peer at its end. */
+static int mcpi_server_turn(mcp_server *s)
+{
+    mcp_conn *c;
+    (void)mcpi_server_clock(s);
+    mcpi_timers_run(s);
+    for (c = s->conns; c && !s->freed; c = c->next) {
+        if (s->stopping) mcpi_conn_drain(c);
+        mcpi_conn_serve(c);
+    }
+    if (s->freed) return MCP_ERR_CLOSED;
+    mcpi_tell_changes(s);
+    for (c = s->conns; c && !s->freed; c = c->next) mcpi_conn_settle(c);
+    mcpi_conns_sweep(s);
+    if (s->freed || (s->ended && !s->conns) || (s->stopping && !s->conns)) return MCP_ERR_CLOSED;
+    return MCP_OK;
+}
+
+#ifndef MCP_NO_POSIX
+const char *mcp_server_address(const mcp_server *s)
+{
+    return s && s->listen_fd >= 0 ? s->listen_path : "";
+}
+
+mcp_poster *mcp_server_poster(mcp_server *s)
+{
+    if (!s || s->freed) return NULL;
+    if (s->mail.rfd < 0 && mcpi_mailbox_open(&s->mail) != MCP_OK) return NULL;
+    return mcpi_mailbox_poster(&s->mail, &s->alloc);
+}
+
+static void mcpi_want(struct pollfd *fds, int cap, int *n, int fd)
+{
+    if (*n < cap) { fds[*n].fd = fd; fds[*n].events = POLLIN; fds[*n].revents = 0; }
+    ++*n;
+}
+
+int mcp_server_pollfds(mcp_server *s, struct pollfd *fds, int cap)
+{
+    int n = 0;
+    mcp_conn *c;
+    if (!s) return 0;
+    s->mail_at = s->listen_at = -1;
+    if (s->mail.rfd >= 0) { s->mail_at = n; mcpi_want(fds, cap, &n, s->mail.rfd); }
+    if (s->listen_fd >= 0 && !s->stopping && mcpi_server_peek_clock(s) >= s->accept_at) {
+        s->listen_at = n;
+        mcpi_want(fds, cap, &n, s->listen_fd);
+    }
+    for (c = s->conns; c; c = c->next)
+        if (!c->dead) mcpi_stream_pollfds(&c->st, !c->draining && !s->stopping, fds, cap, &n);
+    return n;
+}
+
+/* Polls the server's own descriptors. false: no memory for the list. */
+static bool mcpi_server_poll(mcp_server *s, int timeout, int *count)
+{
+    int n = mcp_server_pollfds(s, s->fds, s->fds_cap);
+    if (n > s->fds_cap) {
+        struct pollfd *more = (struct pollfd *)mcpi_resize(&s->alloc, s->fds, (size_t)s->fds_cap * sizeof *more,
+                                                           (size_t)(n + 8) * sizeof *more);
+        if (!more) return false;
+        s->fds = more;
+        s->fds_cap = n + 8;
+        n = mcp_server_pollfds(s, s->fds, s->fds_cap);
+    }
+    *count = n;
+    return mcpi_poll(s->fds, n, timeout) >= 0;
+}
+
+static void mcpi_server_accept(mcp_server *s)
+{
+    char principal[32];
+    mcp_io io;
+    int fd, i;
+    for (i = 0; i < 16; i++) {
+        fd = mcpi_accept(s->listen_fd, principal, sizeof principal);
+        if (fd == MCP_ERR_TRANSPORT) s->accept_at = mcpi_server_clock(s) + 100;
+        if (fd < 0) return;
+        if (mcp_io_fds(&s->alloc, fd, fd, true, &io) != MCP_OK) { mcpi_close(&fd); continue; }
+        if (!mcp_server_attach(s, &io, principal)) {
+            mcpi_server_log(s, 1, "a peer was turned away: too many peers");
+            io.close(io.user);
+        }
+    }
+}
+
+static bool mcpi_was_seen(const struct pollfd *fds, int n, int at)
+{
+    return at >= 0 && at < n && fds[at].revents;
+}
+
+int mcp_server_step(mcp_server *s, const struct pollfd *fds, int n)
+{
+    mcp_conn *c;
+    int rc;
+    if (!s) return MCP_ERR_ARGUMENT;
+    if (s->freed) return MCP_ERR_CLOSED;
+    if (s->nest >= MCPI_NEST_MAX) return mcpi_server_fail(s, MCP_ERR_MISUSE, "callbacks are nested too deep");
+    if (s->status != MCP_OK) return s->status;
+    if (!fds) {
+        if (!mcpi_server_poll(s, 0, &n)) return mcpi_server_fail(s, MCP_ERR_MEMORY, "out of memory");
+        fds = s->fds;
+    }
+    for (c = s->conns; c; c = c->next) mcpi_stream_polled(&c->st, fds, n);
+    s->pumps++;
+    if (mcpi_was_seen(fds, n, s->listen_at)) mcpi_server_accept(s);
+    if (mcpi_was_seen(fds, n, s->mail_at)) {
+        s->nest++;
+        (void)mcpi_mailbox_run(&s->mail, s, 64);
+        s->nest--;
+    }
+    rc = s->freed ? MCP_ERR_CLOSED : mcpi_server_turn(s);
+    s->pumps--;
+    return mcpi_server_exit(s, rc);
+}
+
+/* Nothing to wait for but the next message of one stream: then a plain blocking read does what poll and read would.
+   */
+static bool mcpi_may_block(const mcp_server *s)
+{
+    const mcp_conn *c = s->conns;
+    return c && c == s->main && !c->next && !c->dead && !c->draining && mcpi_io_is_fds(&c->st.io) && !s->must_poll &&
+           !s->stopping && s->mail.rfd < 0 && s->listen_fd < 0 && s->timers.count == 0 && !s->changed_tools &&
+           mcpi_stream_queued(&c->st) == 0 && mcpi_stream_hungry(&c->st) && !mcpi_stream_has_line(&c->st);
+}
+
+static int mcpi_run_once(mcp_server *s)
+{
+    int n = 0, timeout;
+    mcp_conn *c;
+    if (s->status == MCP_OK && mcpi_may_block(s)) {
+        c = s->main;
+        mcpi_io_readable(&c->st.io);
+        c->st.may_read = true;
+        (void)mcpi_stream_enter(&c->st, s->nest);
+        s->must_poll = mcpi_stream_fill(&c->st) == MCP_ERR_AGAIN;      /* not a blocking descriptor after all */
+        return mcpi_server_exit(s, mcpi_server_turn(s));
+    }
+    timeout = mcp_server_timeout(s);
+    for (c = s->conns; c; c = c->next)
+        if (!c->st.io.poll && (timeout < 0 || timeout > 5)) timeout = 5;    /* cannot be waited for: asked again */
+    if (!mcpi_server_poll(s, timeout, &n)) return mcpi_server_fail(s, MCP_ERR_MEMORY, "out of memory");
+    return mcp_server_step(s, s->fds, n);
+}
+
+int mcp_server_run(mcp_server *s)
+{
+    mcpi_sigpipe sig;
+    mcp_conn *c;
+    int rc;
+    if (!s) return MCP_ERR_ARGUMENT;
+    if (s->freed) return MCP_ERR_CLOSED;
+    if (s->status != MCP_OK) return s->status;
+    mcpi_sigpipe_block(&sig);
+    s->pumps++;
+    s->shielded = true;
+    for (c = s->conns; c; c = c->next) mcpi_io_shield(&c->st.io, true);
+    do rc = mcpi_run_once(s); while (rc == MCP_OK);
+    for (c = s->conns; c; c = c->next) mcpi_io_shield(&c->st.io, false);
+    s->shielded = false;
+    s->pumps--;
+    mcpi_sigpipe_restore(&sig);
+    rc = rc == MCP_ERR_CLOSED && !s->freed ? MCP_OK : rc;
+    return mcpi_server_exit(s, rc);
+}
+#else
+int mcp_server_pollfds(mcp_server *s, struct pollfd *fds, int cap)
+{
+    (void)s; (void)fds; (void)cap;
+    return 0;
+}
+
+int mcp_server_step(mcp_server *s, const struct pollfd *fds, int n)
+{
+    int rc;
+    (void)fds; (void)n;
+    if (!s) return MCP_ERR_ARGUMENT;
+    if (s->freed) return MCP_ERR_CLOSED;
+    if (s->nest >= MCPI_NEST_MAX) return mcpi_server_fail(s, MCP_ERR_MISUSE, "callbacks are nested too deep");
+    if (s->status != MCP_OK) return s->status;
+    s->pumps++;
+    rc = mcpi_server_turn(s);
+    s->pumps--;
+    return mcpi_server_exit(s, rc);
+}
+
+int mcp_server_run(mcp_server *s)
+{
+    int rc;
+    do rc = mcp_server_step(s, NULL, 0); while (rc == MCP_OK);
+    return rc == MCP_ERR_CLOSED ? MCP_OK : rc;
+}
+#endif
+
+int mcp_server_timeout(const mcp_server *s)
+{
+    const mcp_conn *c;
+    int64_t at, now;
+    if (!s) return -1;
+    at = mcpi_slots_next(&s->timers);
+    now = mcpi_server_peek_clock(s);
+#ifndef MCP_NO_POSIX
+    if (s->listen_fd >= 0 && s->accept_at > now && s->accept_at < at) at = s->accept_at;
+#endif
+    if (s->changed_tools) return 0;
+    for (c = s->conns; c; c = c->next) {
+        if (c->dead || s->stopping != c->draining) return 0;
+        if (c->draining && c->drain_until < at) at = c->drain_until < c->drain_end ? c->drain_until : c->drain_end;
+        if (!c->draining && mcpi_stream_queued(&c->st) < MCPI_QUEUE_HIGH && mcpi_stream_has_line(&c->st)) return 0;
+    }
+    if (s->ended || (s->stopping && !s->conns)) return 0;
+    if (at == MCP_NEVER) return -1;
+    return at <= now ? 0 : at - now > 60000 ? 60000 : (int)(at - now);
+}
+#endif /* MCP_NO_SERVER */
+
+#ifndef MCP_NO_CLIENT
+/* ============================================================================================================== *
+ * >>client  finding the era, requests, paging, questions, and the life of a child process                        *
+ * ============================================================================================================== */
+/* A client is a stream, a table of everything that has an id, and a phase. Nothing in it blocks: one turn
+   takes what poll said, reads once, handles the lines that are complete, ends what is overdue, moves the
+   phase on, and writes once. `wait` is a poll and a turn; `call` is turns until its request is settled.
+
+   The phases follow the server's life. START: server/discover is asked, since a modern server answers it
+   and a legacy one refuses it, says nothing, or dies of it; then initialize may follow. READY. LOST: the
+   peer has gone, and its last words are awaited. FLUSH to KILL: the shutdown, each step with its deadline.
+   ENDED.
+   https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/stdio#backward-compatibility
+
+   A request's text is worked out when it is sent, in parts that are era-free; what the era adds goes
+   around them. So a request that waits for the handshake, or that asks for page after page, is those parts
+   kept.
+
+   Callbacks may do anything, and three rules make that safe. Before a callback what it is about has left
+   its table. After a callback nothing is believed: objects are looked up again by id. And a client that
+   was freed inside stays in memory until the outermost entry returns. */
+
+#define MCPI_LAST_WORDS 4096                /* of stderr, kept for error sentences */
+#define MCPI_LINGER_MS  200                 /* how long a dead server's pipes are read */
+#define MCPI_CHILD_MS   100                 /* how often a child is looked at while an answer is awaited */
+
+#define MCPI_MISSING_CAPABILITY  (-32021)
+#define MCPI_HEADER_MISMATCH     (-32020)
+
+/* Methods with something special about them. The first three may answer that they need more input; the others are
+   lists, and their results hold them in a member of the name that stands below. */
+static const char mcpi_client_methods[] = "tools/call\0" "prompts/get\0" "resources/read\0"
+    "tools/list\0" "resources/list\0" "resources/templates/list\0" "prompts/list\0";
+static const char mcpi_client_lists[] = "tools\0" "resources\0" "resourceTemplates\0" "prompts\0";
+enum { MCPI_METHOD_TOOLS_LIST = 3 };
+
+typedef enum mcpi_phase {
+    MCPI_PHASE_START, MCPI_PHASE_READY, MCPI_PHASE_LOST, MCPI_PHASE_FLUSH, MCPI_PHASE_EOF, MCPI_PHASE_TERM,
+    MCPI_PHASE_KILL, MCPI_PHASE_ENDED
+} mcpi_phase;
+
+/* The parts of a request, each as compact JSON: the method, what is inside the braces of params and of
+   params._meta, the cursor. */
+enum { MCPI_PART_METHOD, MCPI_PART_PARAMS, MCPI_PART_META, MCPI_PART_CURSOR, MCPI_PARTS };
+typedef struct mcpi_parts { const char *at[MCPI_PARTS]; size_t len[MCPI_PARTS]; } mcpi_parts;
+
+typedef enum mcpi_entry_kind {
+    MCPI_ENTRY_CALL, MCPI_ENTRY_PAGE, MCPI_ENTRY_PROBE, MCPI_ENTRY_INIT, MCPI_ENTRY_ASK
+} mcpi_entry_kind;
+
+typedef struct mcpi_entry {                 /* the head of whatever has an id in a client */
+    mcpi_item item;
+    mcpi_entry_kind kind;
+    struct mcpi_call *call;                 /* whose it is; NULL: the handshake's */
+} mcpi_entry;
+
+typedef struct mcpi_level {                 /* a blocking call at one nesting level, and its reply */
+    mcp_reply reply;
+    mcp_arena arena;
+    bool done;
+} mcpi_level;
+
+/* A request of ours, or (ASK) a question of the server's that is open. */
+typedef struct mcpi_call {
+    mcpi_entry head;                        /* the user's id, and the deadline */
+    mcpi_entry page;                        /* the id of a later page's request */
+    mcp_id id, wire;                        /* the user's id; what an answer has to carry now, 0: nothing */
+    int64_t end; int idle, max;             /* the last moment of all; in milliseconds, -1: none */
+    int status;                             /* in the done list: how it ended */
+    bool progress, elicitation;
+    int known;                              /* place among mcpi_client_methods, or -1 */
+    mcpi_level *waiter;
+    void (*on_progress)(double done, double total, const char *message, void *user);
+    bool (*each)(const mcp_json *item, void *user);
+    mcp_reply_fn fn;
+    void *user;
+    char *text; size_t cap, len[MCPI_PARTS];    /* the parts, if kept; ASK: the server's id */
+    int pages, lap, lap_len; uint64_t seen;     /* pages so far, and one that later ones are compared with */
+    struct mcpi_call *next;                 /* in the pool, the done list, or a chain of questions */
+} mcpi_call;
+
+#define MCPI_ASK_CHAINS 32
+
+struct mcp_client {
+    int busy, nest;                         /* entries that run; user callbacks that run */
+    int status, last;                       /* why it ended; why the last send failed */
+    mcpi_phase phase;
+    int version, era, offer;                /* negotiated; MCP_ERA_...; what initialize offers */
+    int live, waiting, open_asks;           /* calls; requests on the wire, of any kind; questions */
+    bool heard, refused, offered_again, restart, restarted;
+    bool deaf;                              /* the server reads no more */
+    bool closing;                           /* close or free was called: its end is no failure */
+    bool told;                              /* on_ready was called */
+    bool stop;                              /* a blocking call has its reply, in this frame: its turn ends */
+    bool freed, shielded;
+    int64_t now, timer, start_end, probe_due;
+    size_t replies;                         /* bytes of answers queued since the queue was last empty */
+    int64_t refusal;                        /* initialize was refused with this code */
+    mcpi_call *pool, *done, **done_end;
+    const mcp_json *info;
+    const char *const *argv, *const *env;   /* these four are in `fixed` */
+    const char *cwd;
+    const char *meta; size_t meta_len;      /* what each modern request carries in _meta, a JSON object */
+    mcpi_stream st;
+    mcpi_slots slots;
+    mcpi_entry probe, init;
+    mcp_writer scratch;
+    mcp_arena arena, info_arena, fixed;     /* for one send; for info; for copies of what new was given */
+    mcp_stats stats;
+#ifndef MCP_NO_POSIX
+    mcpi_child child;
+    bool child_gone;                        /* it has exited; perhaps not reaped yet */
+    int64_t check_at; int check_ms;
+    mcpi_mailbox box;
+    int err_at, box_at;
+    bool err_ready, box_ready;
+#endif
+    mcp_client_desc d;                      /* defaults filled in; its strings are used in new only */
+    mcpi_call *asks[MCPI_ASK_CHAINS];       /* questions that were put off, by the server's id */
+    mcpi_level level[MCPI_NEST_MAX + 1];
+    mcp_reply nested;                       /* for a call that is nested too deep */
+#ifndef MCP_NO_POSIX
+    char tail[MCPI_LAST_WORDS]; size_t tail_len; bool tail_cut;
+    char error[MCPI_LAST_WORDS + 512];
+#else
+    char error[512];
+#endif
+};
+
+/* What a blocked call returns when its client was freed meanwhile, and for calls that have no client. Without a
+   message: a pointer in a constant would need relocation, and so writable data. */
+static const mcp_reply mcpi_reply_freed  = { MCP_ERR_CLOSED, 0, NULL, 0, NULL, NULL, NULL };
+static const mcp_reply mcpi_reply_nobody = { MCP_ERR_ARGUMENT, 0, NULL, 0, NULL, NULL, NULL };
+
+/* -- telling ----------------------------------------------------------------------------------------------------- */
+
+static void mcpi_client_log(mcp_client *c, int level, const char *fmt, ...)
+{
+    char text[512];
+    va_list ap;
+    if (!c->d.log.fn || level > c->d.log.level) return;
+    va_start(ap, fmt);
+    (void)mcpi_vsay(text, sizeof text, fmt, ap);
+    va_end(ap);
+    c->d.log.fn(level, text, c->d.log.user);
+}
+
+static void mcpi_client_trace(mcp_client *c, const char *way, const char *line, size_t len)
+{
+    char text[2048 + 8];
+    if (!c->d.log.fn || c->d.log.level < 3) return;
+    (void)mcpi_say(text, sizeof text, "%s %.*s", way, (int)(len < 2048 ? len : 2048), line);
+    c->d.log.fn(3, text, c->d.log.user);
+}
+
+/* Keeps a sentence for mcp_client_error; what ended the client is never replaced. */
+static int mcpi_client_say(mcp_client *c, int status, const char *fmt, ...)
+{
+    va_list ap;
+    c->last = status;
+    if (c->status != MCP_OK) return status;
+    va_start(ap, fmt);
+    (void)mcpi_vsay(c->error, sizeof c->error, fmt, ap);
+    va_end(ap);
+    return status;
+}
+
+static int mcpi_client_say_status(mcp_client *c, int status)
+{
+    return mcpi_client_say(c, status, "%s", mcp_strerror(status));
+}
+
+static int64_t mcpi_client_clock(const mcp_client *c)
+{
+#ifndef MCP_NO_POSIX
+    if (c->freed || !c->d.now_ms) return mcpi_clock_ms();   /* free must not hang on a clock that stands */
+#endif
+    return c->d.now_ms ? c->d.now_ms(c->d.user) : 0;
+}
+
+static int64_t mcpi_after(int64_t now, int ms)
+{
+    return ms < 0 ? MCP_NEVER : now + ms;
+}
+
+/* `ms`: when the phase is over at the latest; -1: never by itself. */
+static void mcpi_client_enter_phase(mcp_client *c, mcpi_phase phase, int ms)
+{
+    c->phase = phase;
+    c->timer = mcpi_after(c->now, ms);
+#ifndef MCP_NO_POSIX
+    c->check_ms = 1;                        /* in a shutdown, a child is looked at often at first */
+    c->check_at = c->now;
+#endif
+}
+
+/* Ends the client: what is pending fails in this or the next turn, and the shutdown begins. The first
+   reason holds. */
+static void mcpi_client_fail(mcp_client *c, int status, const char *fmt, ...)
+{
+    va_list ap;
+    if (c->status != MCP_OK) return;
+    va_start(ap, fmt);
+    (void)mcpi_vsay(c->error, sizeof c->error, fmt, ap);
+    va_end(ap);
+    c->status = c->last = status;
+    c->restart = false;
+    c->now = mcpi_client_clock(c);
+    if (c->phase < MCPI_PHASE_FLUSH) mcpi_client_enter_phase(c, MCPI_PHASE_FLUSH, c->d.grace_ms);
+    mcpi_client_log(c, c->closing ? 2 : 0, "%s", c->error);
+}
+
+static void mcpi_client_give_up(mcp_client *c)
+{
+    c->closing = true;
+    mcpi_client_fail(c, MCP_ERR_CLOSED, "the client was closed");
+}
+
+static void mcpi_client_no_memory(mcp_client *c)
+{
+    mcpi_client_fail(c, MCP_ERR_MEMORY, "out of memory");
+}
+
+/* -- requests: the objects --------------------------------------------------------------------------------------- */
+/* A call is in the table under its head's id from send to settle; the user knows that id and no other.
+   Whether an answer is awaited at the moment, and under which id, is `wire`: 0 while the call waits for
+   the handshake or while its items are handed out. So one look-up and one comparison tell an answer from a
+   late one, a duplicate, or one that was made up. Objects come from a pool and go back to it: once warm, a
+   call allocates nothing. */
+
+/* A blank call. It keeps the buffer that it had the last time. */
+static mcpi_call *mcpi_call_new(mcp_client *c, mcpi_entry_kind kind)
+{
+    mcpi_call *k = c->pool;
+    char *text;
+    size_t cap;
+    if (k) c->pool = k->next;
+    else if (!(k = (mcpi_call *)mcpi_zalloc(&c->d.alloc, sizeof *k))) return NULL;
+    text = k->text;
+    cap = k->cap;
+    memset(k, 0, sizeof *k);
+    k->text = text;
+    k->cap = cap;
+    k->head.kind = kind;
+    k->page.kind = MCPI_ENTRY_PAGE;
+    k->head.call = k->page.call = k;
+    return k;
+}
+
+/* Out of the table and back into the pool, which keeps small buffers only. */
+static void mcpi_call_free(mcp_client *c, mcpi_call *k)
+{
+    mcpi_slots_remove(&c->slots, &k->head.item);
+    mcpi_slots_remove(&c->slots, &k->page.item);
+    if (k->cap > MCPI_READ_MIN) {
+        mcpi_free(&c->d.alloc, k->text, k->cap);
+        k->text = NULL;
+        k->cap = 0;
+    }
+    k->next = c->pool;
+    c->pool = k;
+}
+
+/* No answer is awaited any more: one that comes is unknown. */
+static void mcpi_call_unwire(mcp_client *c, mcpi_call *k)
+{
+    if (!k->wire) return;
+    k->wire = 0;
+    c->waiting--;
+}
+
+/* The call that an answer or a progress report with this id belongs to. */
+static mcpi_call *mcpi_client_find(const mcp_client *c, mcp_id id)
+{
+    mcpi_entry *e = (mcpi_entry *)mcpi_slots_get(&c->slots, id);
+    return e && e->kind <= MCPI_ENTRY_PAGE && e->call->wire == id ? e->call : NULL;
+}
+
+/* Gives a reply to the blocked call that waits for it. If that call is the one that reads right now, the
+   reply stays where it was parsed, and the turn ends; else it moves into the call's own arena, since the
+   frame it is in will be read into again. */
+static void mcpi_level_take(mcp_client *c, mcpi_level *to, const mcp_reply *r, bool in_frame)
+{
+    mcp_reply *mine = &to->reply;
+    size_t n = strlen(r->message) + 1;
+    char *message;
+    *mine = *r;
+    to->done = true;
+    if (in_frame && to == &c->level[c->nest]) { c->stop = true; return; }
+    mine->priv = &to->arena;
+    mine->result = mcp_json_copy(&to->arena, r->result);
+    mine->data = mcp_json_copy(&to->arena, r->data);
+    message = (char *)mcp_arena_alloc(&to->arena, n);
+    if (message) memcpy(message, r->message, n);
+    mine->message = message;
+    if (message && !mine->result == !r->result && !mine->data == !r->data) return;
+    mcpi_reply_local(mine, MCP_ERR_MEMORY);
+    mine->id = r->id;
+}
+
+/* Ends a call. Its object is free before anything is called, so that it cannot be settled again. in_frame:
+   the reply is in the frame that is being read. */
+static void mcpi_call_end(mcp_client *c, mcpi_call *k, mcp_reply *r, bool in_frame)
+{
+    mcp_reply_fn fn = k->fn;
+    void *user = k->user;
+    mcpi_level *waiter = k->waiter;
+    r->id = k->id;
+    mcpi_call_unwire(c, k);
+    mcpi_call_free(c, k);
+    c->live--;
+    if (r->status == MCP_ERR_PEER) (void)mcpi_client_say(c, r->status, "error %l: %s", r->code, r->message);
+    else if (r->status != MCP_OK) (void)mcpi_client_say(c, r->status, "%s", r->message);
+    if (fn) {
+        c->nest++;
+        fn(r, user);
+        c->nest--;
+    }
+    if (waiter && !c->freed) mcpi_level_take(c, waiter, r, in_frame);
+}
+
+/* A failure of our own; why: a sentence that lives until the callback has returned, or NULL for that of
+   the status. */
+static void mcpi_call_fail(mcp_client *c, mcpi_call *k, int status, const char *why)
+{
+    mcp_reply r;
+    mcpi_reply_local(&r, status);
+    if (why) r.message = why;
+    mcpi_call_end(c, k, &r, false);
+}
+
+/* Ends a call from where no callback may run: the next turn does it. */
+static void mcpi_call_later(mcp_client *c, mcpi_call *k, int status)
+{
+    mcpi_call_unwire(c, k);
+    mcpi_slots_remove(&c->slots, &k->head.item);
+    mcpi_slots_remove(&c->slots, &k->page.item);
+    k->status = status;
+    k->next = NULL;
+    *c->done_end = k;
+    c->done_end = &k->next;
+}
+
+/* What was put off; all of it when the client ends, else only what was there at the start. */
+static void mcpi_client_settle_done(mcp_client *c)
+{
+    mcpi_call *k, *last = NULL;
+    for (k = c->done; k; k = k->next) last = k;
+    while ((k = c->done) != NULL) {
+        bool end = k == last;
+        c->done = k->next;
+        if (!c->done) c->done_end = &c->done;
+        mcpi_call_fail(c, k, k->status, NULL);
+        if (end && !c->freed) return;
+    }
+}
+
+/* -- requests: the text ------------------------------------------------------------------------------------------ */
+/* The eras differ only in what stands around the parts. A legacy request is
+
+     {"jsonrpc":"2.0","id":7,"method":METHOD,
+      "params":{PARAMS,"cursor":CURSOR,"_meta":{"progressToken":7,META}}}
+
+   and in the modern era _meta begins with who we are, which revision we speak and what we can do: that is
+   the same for all requests, and was written once. The progress token is the id, which is unique as long as
+   the request lives. https://modelcontextprotocol.io/specification/2026-07-28/basic#meta */
+
+static void mcpi_put_text(mcp_writer *w, const char *s)
+{
+    mcpi_put_bytes(w, s, strlen(s));
+}
+
+static void mcpi_put_id(mcp_writer *w, mcp_id id)
+{
+    char digits[24];
+    mcpi_put_bytes(w, digits, mcpi_say(digits, sizeof digits, "%l", (int64_t)id));
+}
+
+/* Members behind a key that is given with its punctuation. */
+static void mcpi_put_part(mcp_writer *w, bool *comma, const char *key, const char *bytes, size_t n)
+{
+    if (!n) return;
+    if (*comma) mcpi_put_text(w, ",");
+    mcpi_put_text(w, key);
+    mcpi_put_bytes(w, bytes, n);
+    *comma = true;
+}
+
+/* Ends the message that was begun. One that cannot be written in full is not there at all. */
+static int mcpi_client_end(mcp_client *c)
+{
+    int status = mcpi_stream_end(&c->st);
+    if (status != MCP_OK) return status;
+    mcpi_client_trace(c, "->", c->st.out.buf + c->st.mark, c->st.out.len - c->st.mark - 1);
+    return MCP_OK;
+}
+
+/* Queues a request. */
+static int mcpi_client_put(mcp_client *c, mcp_id id, const mcpi_parts *p, bool modern, bool progress)
+{
+    mcp_writer *w = mcpi_stream_begin(&c->st);
+    bool meta = modern || progress || p->len[MCPI_PART_META], comma = false;
+    mcpi_put_text(w, "{\"jsonrpc\":\"2.0\",\"id\":");
+    mcpi_put_id(w, id);
+    mcpi_put_text(w, ",\"method\":");
+    mcpi_put_bytes(w, p->at[MCPI_PART_METHOD], p->len[MCPI_PART_METHOD]);
+    if (meta || p->len[MCPI_PART_PARAMS] || p->len[MCPI_PART_CURSOR]) {
+        mcpi_put_text(w, ",\"params\":{");
+        mcpi_put_part(w, &comma, "", p->at[MCPI_PART_PARAMS], p->len[MCPI_PART_PARAMS]);
+        mcpi_put_part(w, &comma, "\"cursor\":", p->at[MCPI_PART_CURSOR], p->len[MCPI_PART_CURSOR]);
+        if (meta) {
+            mcpi_put_text(w, comma ? ",\"_meta\":{" : "\"_meta\":{");
+            comma = false;
+            if (modern) mcpi_put_part(w, &comma, "", c->meta + 1, c->meta_len - 2);
+            if (progress) {
+                mcpi_put_text(w, comma ? ",\"progressToken\":" : "\"progressToken\":");
+                mcpi_put_id(w, id);
+                comma = true;
+            }
+            mcpi_put_part(w, &comma, "", p->at[MCPI_PART_META], p->len[MCPI_PART_META]);
+            mcpi_put_text(w, "}");
+        }
+        mcpi_put_text(w, "}");
+    }
+    mcpi_put_text(w, "}");
+    return mcpi_client_end(c);
+}
+
+/* Reads a field that has to be JSON object text; NULL leaves a sentence that says where it is wrong. */
+static const mcp_json *mcpi_client_object(mcp_client *c, const char *field, const char *text)
+{
+    size_t pos = 0;
+    const mcp_json *v = mcp_json_parse(&c->arena, text, MCP_NTS, &pos);
+    if (mcp_json_type(v) == MCP_JSON_OBJECT) return v;
+    if (v) (void)mcpi_client_say(c, MCP_ERR_ARGUMENT, "%s is not a JSON object", field);
+    else if (pos == MCP_NTS) (void)mcpi_client_say_status(c, MCP_ERR_MEMORY);
+    else (void)mcpi_client_say(c, MCP_ERR_ARGUMENT, "%s is not JSON: see its byte %z", field, pos);
+    return NULL;
+}
+
+/* The same for text that is only passed on: checked by the writer, without a tree of it. */
+static bool mcpi_client_raw(mcp_client *c, mcp_writer *w, const char *key, const char *field,
+                            const char *text)
+{
+    const char *s = text;
+    while (*s == ' ' || *s == '\t' || *s == '\n' || *s == '\r') s++;
+    if (*s == '{') mcp_put_raw(w, key, text, MCP_NTS);
+    if (*s == '{' && mcp_writer_status(w) != MCP_ERR_ARGUMENT) return true;
+    (void)mcpi_client_object(c, field, text);
+    return false;
+}
+
+/* Keys of _meta that are the library's in every request. A progressToken of the user's could be the id of
+   another call. */
+static bool mcpi_is_our_meta(const char *key)
+{
+    static const char prefix[] = "io.modelcontextprotocol/";
+    if (strcmp(key, "progressToken") == 0) return true;
+    if (strncmp(key, prefix, sizeof prefix - 1) != 0) return false;
+    key += sizeof prefix - 1;
+    return strcmp(key, "protocolVersion") == 0 || strcmp(key, "clientInfo") == 0
+        || strcmp(key, "clientCapabilities") == 0;
+}
+
+/* The user's part of _meta; what `over` has too is left to it. */
+static void mcpi_put_meta(mcp_writer *w, const mcp_json *meta, const mcp_json *over)
+{
+    const mcp_json *v;
+    for (v = mcp_json_first(meta); v; v = mcp_json_next(v)) {
+        const char *key = mcp_json_key(v);
+        if (!mcpi_is_our_meta(key) && !mcp_json_get(over, key)) mcp_put_json(w, key, v);
+    }
+}
+
+/* Writes into scratch what a call asks for, as ["method",{params},{_meta},cursor], and finds the parts in
+   it. MCP_OK, or a status with its sentence. */
+static int mcpi_client_compose(mcp_client *c, const mcp_call *call, mcpi_parts *p)
+{
+    mcp_writer *w = &c->scratch;
+    const mcp_json *params = NULL, *meta = NULL, *cursor = NULL, *v;
+    const char *method = call->tool ? "tools/call" : call->method;
+    size_t end[MCPI_PARTS], i;
+    if (!call->tool == !call->method)
+        return mcpi_client_say(c, MCP_ERR_ARGUMENT, "a call needs a tool or a method, and not both");
+    if (call->tool ? call->params : call->args)
+        return mcpi_client_say(c, MCP_ERR_ARGUMENT, "args belongs to tool, params to method");
+    if (call->params && !(params = mcpi_client_object(c, "params", call->params))) return c->last;
+    if (call->meta && !(meta = mcpi_client_object(c, "meta", call->meta))) return c->last;
+    mcp_put_array(w, NULL);
+    mcp_put_str(w, NULL, method);
+    end[MCPI_PART_METHOD] = w->len;
+    mcp_put_object(w, NULL);
+    if (call->tool) {
+        mcp_put_str(w, "name", call->tool);
+        if (!mcpi_client_raw(c, w, "arguments", "args", call->args ? call->args : "{}")) return c->last;
+    }
+    for (v = mcp_json_first(params); v; v = mcp_json_next(v)) {
+        const char *key = mcp_json_key(v);
+        if (call->each && strcmp(key, "cursor") == 0) cursor = v;
+        else if (strcmp(key, "_meta") != 0) mcp_put_json(w, key, v);
+    }
+    if (!call->tool && strcmp(method, "tools/call") == 0 && !mcp_json_get(params, "arguments")) {
+        mcp_put_object(w, "arguments");
+        mcp_put_end(w);
+    }
+    mcp_put_end(w);
+    end[MCPI_PART_PARAMS] = w->len;
+    mcp_put_object(w, NULL);
+    mcpi_put_meta(w, mcp_json_get(params, "_meta"), meta);
+    mcpi_put_meta(w, meta, NULL);
+    mcp_put_end(w);
+    end[MCPI_PART_META] = w->len;
+    if (cursor) mcpi_put_lexeme(w, NULL, cursor);
+    end[MCPI_PART_CURSOR] = w->len;
+    mcp_put_end(w);
+    if (mcp_writer_status(w) != MCP_OK) return mcpi_client_say_status(c, mcp_writer_status(w));
+    p->at[MCPI_PART_METHOD] = w->buf + 1;
+    p->len[MCPI_PART_METHOD] = end[MCPI_PART_METHOD] - 1;
+    for (i = MCPI_PART_PARAMS; i <= MCPI_PART_META; i++) {  /* without the comma and the braces */
+        p->at[i] = w->buf + end[i - 1] + 2;
+        p->len[i] = end[i] - end[i - 1] - 3;
+    }
+    p->at[MCPI_PART_CURSOR] = w->buf + end[MCPI_PART_META] + 1;
+    p->len[MCPI_PART_CURSOR] = cursor ? end[MCPI_PART_CURSOR] - end[MCPI_PART_META] - 1 : 0;
+    return MCP_OK;
+}
+
+/* scratch and arena, empty. They keep what they have for the next call, but not an outlier. */
+static void mcpi_client_clear(mcp_client *c)
+{
+    mcp_writer_reset(&c->scratch);
+    if (c->scratch.cap > MCPI_KEEP) mcp_writer_free(&c->scratch);
+    mcp_arena_reset(&c->arena);
+    if (c->arena.total > MCPI_KEEP) mcp_arena_free(&c->arena);
+}
+
+/* Keeps the parts for later: they are sent when the client is ready, or again for each page. */
+static bool mcpi_call_keep(mcp_client *c, mcpi_call *k, const mcpi_parts *p)
+{
+    size_t i, n = 0;
+    for (i = 0; i < MCPI_PARTS; i++) n += p->len[i];
+    if (!mcpi_grow(&c->d.alloc, &k->text, &k->cap, n, 0)) return false;
+    for (i = 0, n = 0; i < MCPI_PARTS; n += k->len[i++]) {
+        if (p->len[i]) memcpy(k->text + n, p->at[i], p->len[i]);
+        k->len[i] = p->len[i];
+    }
+    return true;
+}
+
+static void mcpi_call_parts(const mcpi_call *k, mcpi_parts *p)
+{
+    size_t i, n = 0;
+    for (i = 0; i < MCPI_PARTS; n += k->len[i++]) {
+        p->at[i] = k->text + n;
+        p->len[i] = k->len[i];
+    }
+}
+
+/* -- requests: sending ------------------------------------------------------------------------------------------- */
+
+/* Starts the idle time anew. It never goes past the end of all. */
+static void mcpi_call_touch(mcp_client *c, mcpi_call *k, int64_t now)
+{
+    int64_t at = mcpi_after(now, k->idle);
+    mcpi_slots_deadline(&c->slots, &k->head.item, at < k->end ? at : k->end);
+}
+
+/* Puts a call on the wire. Its time starts now: waiting for the handshake has a limit of its own. */
+static int mcpi_call_start(mcp_client *c, mcpi_call *k, const mcpi_parts *p)
+{
+    int64_t now = mcpi_client_clock(c);
+    mcp_id id = k->page.item.id ? k->page.item.id : k->head.item.id;
+    int status = mcpi_client_put(c, id, p, c->era == MCP_ERA_MODERN, k->progress);
+    if (status != MCP_OK) return status;
+#ifndef MCP_NO_POSIX
+    if (c->waiting == 0) c->check_at = now + MCPI_CHILD_MS;
+#endif
+    k->wire = id;
+    c->waiting++;
+    if (!k->end) k->end = mcpi_after(now, k->max);
+    mcpi_call_touch(c, k, now);
+    return MCP_OK;
+}
+
+/* A call, from the user's struct to the wire or to the waiting room. Nothing is left behind when it fails. */
+static mcp_id mcpi_client_send(mcp_client *c, const mcp_call *call, mcpi_level *waiter)
+{
+    bool ready = c->phase == MCPI_PHASE_READY;
+    mcpi_parts p;
+    mcpi_call *k;
+    int status;
+    if (c->status != MCP_OK) { c->last = c->status; return 0; }
+    if (!call) { (void)mcpi_client_say(c, MCP_ERR_ARGUMENT, "there is no call"); return 0; }
+    if (c->live >= c->d.max_pending) {
+        (void)mcpi_client_say(c, MCP_ERR_LIMIT, "%d requests are pending already", c->live);
+        return 0;
+    }
+    mcpi_client_clear(c);
+    if (mcpi_client_compose(c, call, &p) != MCP_OK) return 0;
+    k = mcpi_call_new(c, MCPI_ENTRY_CALL);
+    if (!k) { (void)mcpi_client_say_status(c, MCP_ERR_MEMORY); return 0; }
+    k->idle = call->timeout_ms ? call->timeout_ms : c->d.timeout_ms;
+    k->max = call->max_ms ? call->max_ms : c->d.max_ms;
+    k->progress = call->progress || call->on_progress;
+    k->known = mcpi_word_of(mcpi_client_methods, call->tool ? "tools/call" : call->method);
+    k->waiter = waiter;
+    k->on_progress = call->on_progress;
+    k->each = call->each;
+    k->fn = call->fn;
+    k->user = call->user;
+    status = mcpi_slots_add(&c->slots, &k->head.item, MCP_NEVER);
+    k->id = k->head.item.id;
+    if (status == MCP_OK && (k->each || !ready) && !mcpi_call_keep(c, k, &p)) status = MCP_ERR_MEMORY;
+    if (status == MCP_OK && ready) status = mcpi_call_start(c, k, &p);
+    if (status == MCP_OK) { c->live++; return k->id; }
+    mcpi_call_free(c, k);
+    (void)mcpi_client_say_status(c, status);
+    return 0;
+}
+
+/* Tells the server that nobody waits for this any more. Never for the handshake. */
+static void mcpi_client_cancelled(mcp_client *c, mcp_id wire, const char *reason)
+{
+    mcp_writer *w;
+    if (!wire || c->phase != MCPI_PHASE_READY) return;
+    w = mcpi_stream_begin(&c->st);
+    mcp_put_object(w, NULL);
+    mcp_put_str(w, "jsonrpc", "2.0");
+    mcp_put_str(w, "method", "notifications/cancelled");
+    mcp_put_object(w, "params");
+    mcp_put_uint(w, "requestId", wire);
+    if (reason) mcp_put_str(w, "reason", reason);
+    mcp_put_end(w);
+    mcp_put_end(w);
+    (void)mcpi_client_end(c);
+}
+
+/* The server may still be at it: it is told that nobody waits. The connection is fine, and so is the next
+   call. */
+static void mcpi_call_overdue(mcp_client *c, mcpi_call *k)
+{
+    char why[64];
+    if (k->end <= c->now) (void)mcpi_say(why, sizeof why, "not done within %d ms in all", k->max);
+    else (void)mcpi_say(why, sizeof why, "no answer within %d ms", k->idle);
+    c->stats.timeouts++;
+    mcpi_client_cancelled(c, k->wire, why);
+    mcpi_call_fail(c, k, MCP_ERR_TIMEOUT, why);
+}
+
+/* -- requests: answers ------------------------------------------------------------------------------------------- */
+/* Lists come in pages. A page is a request of its own, with a new id, but all pages are one call to the
+   user: one id, one deadline for the whole, and one reply. Cursors mean nothing to us, the empty string
+   included; what ends a walk is their absence. A server whose pages never end is stopped by their number,
+   and sooner if they repeat.
+   https://modelcontextprotocol.io/specification/2026-07-28/server/utilities/pagination */
+
+/* FNV-1a over a page, cursor included, as compact JSON. 0: no memory. */
+static uint64_t mcpi_client_hash(mcp_client *c, const mcp_json *page)
+{
+    uint64_t h = 14695981039346656037u;
+    const char *s;
+    size_t n;
+    mcpi_client_clear(c);
+    mcp_put_json(&c->scratch, NULL, page);
+    s = mcp_writer_text(&c->scratch, &n);
+    if (!s) return 0;
+    while (n--) h = (h ^ (unsigned char)*s++) * 1099511628211u;
+    return h ? h : 1;
+}
+
+/* Was this page here before? One page is remembered, a newer one each time as many have passed as before
+   it: any circle is noticed, with bounded memory. */
+static bool mcpi_call_circles(mcp_client *c, mcpi_call *k, const mcp_json *page)
+{
+    uint64_t h = mcpi_client_hash(c, page);
+    if (h && h == k->seen) return true;
+    if (++k->lap >= k->lap_len) {
+        k->seen = h;
+        k->lap = 0;
+        k->lap_len = k->lap_len ? 2 * k->lap_len : 1;
+    }
+    return false;
+}
+
+/* Asks for the next page: the same parts with another cursor, under a new id. */
+static int mcpi_call_next(mcp_client *c, mcpi_call *k, const mcp_json *cursor)
+{
+    mcpi_parts p;
+    const char *s;
+    size_t i, n, at = 0;
+    int status;
+    for (i = 0; i < MCPI_PART_CURSOR; i++) at += k->len[i];
+    mcpi_client_clear(c);
+    mcpi_put_lexeme(&c->scratch, NULL, cursor);
+    s = mcp_writer_text(&c->scratch, &n);
+    if (!s || !mcpi_grow(&c->d.alloc, &k->text, &k->cap, at + n, 0)) return MCP_ERR_MEMORY;
+    memcpy(k->text + at, s, n);
+    k->len[MCPI_PART_CURSOR] = n;
+    mcpi_slots_remove(&c->slots, &k->page.item);
+    status = mcpi_slots_add(&c->slots, &k->page.item, MCP_NEVER);
+    if (status != MCP_OK) return status;
+    mcpi_call_parts(k, &p);
+    return mcpi_call_start(c, k, &p);
+}
+
+/* Where the items are: under the name the method is known for, else the first array. */
+static const mcp_json *mcpi_call_list(const mcpi_call *k, const mcp_json *result)
+{
+    const mcp_json *v;
+    if (k->known >= MCPI_METHOD_TOOLS_LIST)
+        return mcp_json_get(result, mcpi_word_at(mcpi_client_lists, k->known - MCPI_METHOD_TOOLS_LIST));
+    for (v = mcp_json_first(result); v && mcp_json_type(v) != MCP_JSON_ARRAY; ) v = mcp_json_next(v);
+    return v;
+}
+
+/* Hands out the items of a page and asks for the next one. True: this was the last page; false: it goes
+   on, or the call is over already. */
+static bool mcpi_call_page(mcp_client *c, mcpi_call *k, const mcp_json *result)
+{
+    const mcp_json *list = mcpi_call_list(k, result), *item, *cursor;
+    bool (*each)(const mcp_json *item, void *user) = k->each;
+    void *user = k->user;
+    const char *why = NULL;
+    mcp_id id = k->id;
+    int status;
+    mcpi_slots_deadline(&c->slots, &k->head.item, k->end);      /* the user's time is not the server's */
+    if (mcp_json_type(list) == MCP_JSON_ARRAY)
+        for (item = mcp_json_first(list); item; item = mcp_json_next(item)) {
+            bool more;
+            if (mcp_json_type(item) != MCP_JSON_OBJECT) continue;
+            c->nest++;
+            more = each(item, user);
+            c->nest--;
+            if (c->freed || !mcpi_slots_get(&c->slots, id)) return false;
+            if (!more) return true;
+        }
+    cursor = mcp_json_get(result, "nextCursor");
+    if (!cursor || mcp_json_type(cursor) == MCP_JSON_NULL) return true;
+    if (c->status != MCP_OK) return false;
+    status = MCP_ERR_LIMIT;
+    if (mcp_json_type(cursor) != MCP_JSON_STRING) {
+        status = MCP_ERR_PROTOCOL;
+        why = "nextCursor is not a string";
+    } else if (++k->pages >= c->d.max_pages) why = "the list has too many pages";
+    else if (mcpi_call_circles(c, k, result)) why = "the pages of the list repeat";
+    else status = mcpi_call_next(c, k, cursor);
+    if (status != MCP_OK) mcpi_call_fail(c, k, status, why);
+    return false;
+}
+
+static int64_t mcpi_error_code(const mcp_json *error)
+{
+    return mcp_json_int(mcp_json_get(error, "code"), 0);
+}
+
+static const char *mcpi_error_text(const mcp_json *error)
+{
+    return mcp_json_str(mcp_json_get(error, "message"), "");
+}
+
+/* Is a modern result complete? Otherwise a status and its sentence. A request that needs more input will
+   be continued here, with its parts under a new id. */
+static int mcpi_call_check(const mcp_client *c, const mcpi_call *k, const mcp_json *result, const char **why)
+{
+    const mcp_json *type = c->era == MCP_ERA_MODERN ? mcp_json_get(result, "resultType") : NULL;
+    if (!type || mcpi_is(type, "complete")) return MCP_OK;
+    *why = "the result has an unknown resultType";
+    if (!mcpi_is(type, "input_required")) return MCP_ERR_PROTOCOL;
+    *why = "the server asks for input that this client cannot give";
+    return k->known >= 0 && k->known < MCPI_METHOD_TOOLS_LIST ? MCP_ERR_CAPABILITY : MCP_ERR_PROTOCOL;
+}
+
+/* The first page of a list that a server need not have. One without resources does not know the method, and
+   that is an empty list. */
+static bool mcpi_call_is_optional(const mcpi_call *k)
+{
+    return k->each && !k->pages && k->known > MCPI_METHOD_TOOLS_LIST;
+}
+
+/* An answer to a call, valid or not. What it says is taken as it is, and an error object that lacks its
+   code or its message is still an error: the one thing that must not happen is that the request stays
+   open. */
+static void mcpi_call_answer(mcp_client *c, mcpi_call *k, const mcp_msg *m)
+{
+    mcp_reply r;
+    const char *why = m->why;
+    int status = MCP_ERR_PROTOCOL;
+    mcpi_call_unwire(c, k);
+    memset(&r, 0, sizeof r);
+    r.message = "";
+    r.priv = &c->st.in->arena;
+    if (m->kind == MCP_MSG_RESULT) {
+        r.result = m->result;
+        status = mcpi_call_check(c, k, m->result, &why);
+        if (status == MCP_OK && k->each && !mcpi_call_page(c, k, m->result)) return;
+    } else if (m->kind == MCP_MSG_ERROR) {
+        status = MCP_ERR_PEER;
+        r.code = mcpi_error_code(m->error);
+        r.message = mcpi_error_text(m->error);
+        r.data = mcp_json_get(m->error, "data");
+        if (r.code == MCPI_METHOD_NOT_FOUND && mcpi_call_is_optional(k)) {
+            status = MCP_OK;
+            r.code = 0;
+            r.message = "";
+            r.data = NULL;
+            r.result = mcp_json_parse(&c->st.in->arena, "{}", 2, NULL);
+        }
+    }
+    r.status = status;
+    if (status == MCP_OK || status == MCP_ERR_PEER) mcpi_call_end(c, k, &r, true);
+    else mcpi_call_fail(c, k, status, why);
+}
+
+/* -- the handshake ----------------------------------------------------------------------------------------------- */
+/* Two questions may be on the wire, server/discover and initialize, and the first good answer decides. To
+   server/discover the server
+
+     answers with versions        modern, if ours is among them; initialize, if only legacy ones of ours are;
+                                  else there is no version in common
+     answers -32022               the same for the versions that it says it supports, but what it has just
+                                  refused is not tried again
+     answers -32020 or -32021     it is modern, and the error stands
+     answers anything else        it is legacy: initialize
+     is silent for probe_ms       initialize too; a late good answer still wins
+     exits                        it is started once more, and asked to initialize at once
+
+   and if it refuses initialize, that is the end, unless its answer to server/discover is still to come.
+   https://modelcontextprotocol.io/specification/2026-07-28/basic/versioning
+   https://modelcontextprotocol.io/specification/2025-11-25/basic/lifecycle */
+
+static void mcpi_entry_drop(mcp_client *c, mcpi_entry *e)
+{
+    if (!e->item.id) return;
+    mcpi_slots_remove(&c->slots, &e->item);
+    c->waiting--;
+}
+
+/* A request of the handshake. It has no deadline of its own and is never cancelled. */
+static void mcpi_client_hello(mcp_client *c, mcpi_entry *e, const mcpi_parts *p, bool modern)
+{
+    int status = mcpi_slots_add(&c->slots, &e->item, MCP_NEVER);
+    if (status == MCP_OK) {
+        c->waiting++;
+        status = mcpi_client_put(c, e->item.id, p, modern, false);
+    }
+    if (status != MCP_OK) mcpi_client_no_memory(c);
+}
+
+static void mcpi_client_probe(mcp_client *c)
+{
+    static const char method[] = "\"server/discover\"";
+    mcpi_parts p;
+    memset(&p, 0, sizeof p);
+    p.at[MCPI_PART_METHOD] = method;
+    p.len[MCPI_PART_METHOD] = sizeof method - 1;
+    c->probe_due = c->d.era == MCP_ERA_MODERN ? MCP_NEVER : mcpi_after(c->now, c->d.probe_ms);
+    mcpi_client_hello(c, &c->probe, &p, true);
+}
+
+static void mcpi_client_initialize(mcp_client *c)
+{
+    static const char method[] = "\"initialize\"";
+    mcp_writer *w = &c->scratch;
+    const mcp_json *meta;
+    mcpi_parts p;
+    memset(&p, 0, sizeof p);
+    mcpi_client_clear(c);
+    c->probe_due = MCP_NEVER;
+    meta = mcp_json_parse(&c->arena, c->meta, c->meta_len, NULL);
+    mcp_put_object(w, NULL);
+    mcp_put_str(w, "protocolVersion", mcpi_word_at(mcpi_versions, c->offer));
+    mcp_put_json(w, "capabilities", mcp_json_get(meta, "io.modelcontextprotocol/clientCapabilities"));
+    mcp_put_json(w, "clientInfo", mcp_json_get(meta, "io.modelcontextprotocol/clientInfo"));
+    mcp_put_end(w);
+    if (!meta || mcp_writer_status(w) != MCP_OK) { mcpi_client_no_memory(c); return; }
+    p.at[MCPI_PART_METHOD] = method;
+    p.len[MCPI_PART_METHOD] = sizeof method - 1;
+    p.at[MCPI_PART_PARAMS] = w->buf + 1;
+    p.len[MCPI_PART_PARAMS] = w->len - 2;
+    mcpi_client_hello(c, &c->init, &p, false);
+}
+
+static int mcpi_client_version_of(const char *name)
+{
+    int i = mcpi_word_of(mcpi_versions, name);
+    return i < 0 ? MCPI_VERSION_COUNT : i;
+}
+
+/* The best of the versions in a list, MCPI_VERSION_COUNT if there is none of ours. */
+static int mcpi_client_best_of(const mcp_json *list)
+{
+    const mcp_json *v;
+    int best = MCPI_VERSION_COUNT;
+    if (mcp_json_type(list) != MCP_JSON_ARRAY) return best;
+    for (v = mcp_json_first(list); v; v = mcp_json_next(v)) {
+        int i = mcpi_client_version_of(mcp_json_str(v, NULL));
+        if (i < best) best = i;
+    }
+    return best;
+}
+
+/* Names what each side speaks, so that whoever reads it knows which of the two to update. */
+static void mcpi_client_no_version(mcp_client *c, const mcp_json *theirs)
+{
+    char a[160], b[160];
+    size_t n = 0;
+    const mcp_json *v;
+    int i, last = c->d.era == MCP_ERA_MODERN ? 1 : MCPI_VERSION_COUNT;
+    a[0] = b[0] = 0;
+    for (v = mcp_json_type(theirs) == MCP_JSON_ARRAY ? mcp_json_first(theirs) : NULL; v; v = mcp_json_next(v))
+        n += mcpi_say(a + n, sizeof a - n, "%s%s", n ? ", " : "", mcp_json_str(v, "?"));
+    for (i = 0, n = 0; i < last; i++)
+        n += mcpi_say(b + n, sizeof b - n, "%s%s", n ? ", " : "", mcpi_word_at(mcpi_versions, i));
+    mcpi_client_fail(c, MCP_ERR_VERSION, "no protocol version in common: the server says %s, the client %s",
+                     a[0] ? a : "nothing", b);
+}
+
+/* The handshake is over. What waited for it goes out, in order; ids count up, so that is the order of ids. */
+static void mcpi_client_ready(mcp_client *c, int version, const mcp_json *result)
+{
+    mcp_id id;
+    mcpi_entry_drop(c, &c->probe);
+    mcpi_entry_drop(c, &c->init);
+    c->info = mcp_json_copy(&c->info_arena, result);
+    c->version = version;
+    c->era = version == MCPI_VERSION_MODERN ? MCP_ERA_MODERN : MCP_ERA_LEGACY;
+    mcpi_client_enter_phase(c, MCPI_PHASE_READY, -1);
+    if (version != MCPI_VERSION_MODERN) {
+        mcpi_put_text(mcpi_stream_begin(&c->st),
+                      "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}");
+        if (mcpi_client_end(c) != MCP_OK) c->info = NULL;
+    }
+    if (!c->info) { mcpi_client_no_memory(c); return; }
+    for (id = 1; id <= c->slots.last; id++) {
+        mcpi_entry *e = (mcpi_entry *)mcpi_slots_get(&c->slots, id);
+        mcpi_parts p;
+        int status;
+        if (!e || e->kind != MCPI_ENTRY_CALL) continue;
+        mcpi_call_parts(e->call, &p);
+        status = mcpi_call_start(c, e->call, &p);
+        if (status != MCP_OK) mcpi_call_later(c, e->call, status);
+    }
+    c->told = true;
+    if (!c->d.on_ready) return;
+    c->nest++;
+    c->d.on_ready(c, MCP_OK, c->d.user);
+    c->nest--;
+}
+
+/* server/discover was answered. Known modern errors come from a modern server; anything else that is not a
+   DiscoverResult is a legacy server's way to say no. */
+static void mcpi_client_probed(mcp_client *c, const mcp_msg *m)
+{
+    const mcp_json *versions = NULL;
+    int64_t code = 0;
+    int best;
+    mcpi_entry_drop(c, &c->probe);
+    if (m->kind == MCP_MSG_RESULT) {
+        const mcp_json *type = mcp_json_get(m->result, "resultType");
+        if (!type || mcpi_is(type, "complete")) versions = mcp_json_get(m->result, "supportedVersions");
+        if (mcp_json_type(versions) != MCP_JSON_ARRAY) versions = NULL;
+    } else if (m->kind == MCP_MSG_ERROR) {
+        code = mcpi_error_code(m->error);
+        if (code == MCPI_UNSUPPORTED_VERSION) versions = mcp_json_at(m->error, "/data/supported");
+    }
+    if (code == MCPI_HEADER_MISMATCH || code == MCPI_MISSING_CAPABILITY) {
+        mcpi_client_fail(c, MCP_ERR_PEER, "server/discover was answered with error %l: %s", code,
+                         mcpi_error_text(m->error));
+        return;
+    }
+    best = mcpi_client_best_of(versions);
+    if (best == MCPI_VERSION_MODERN && code == 0) { mcpi_client_ready(c, best, m->result); return; }
+    if (versions || code == MCPI_UNSUPPORTED_VERSION) {
+        if (best == MCPI_VERSION_MODERN)
+            mcpi_client_fail(c, MCP_ERR_VERSION, "the server refused %s, which it says it supports",
+                             MCP_PROTOCOL_MODERN);
+        else if (best < MCPI_VERSION_COUNT && c->d.era != MCP_ERA_MODERN) c->offer = best;
+        else mcpi_client_no_version(c, versions);
+    } else if (c->d.era == MCP_ERA_MODERN)
+        mcpi_client_fail(c, MCP_ERR_VERSION, "the server does not speak %s: it does not know server/discover",
+                         MCP_PROTOCOL_MODERN);
+    if (c->refused)
+        mcpi_client_fail(c, MCP_ERR_PEER, "initialize was refused with error %l, and so was server/discover",
+                         c->refusal);
+    else if (c->status == MCP_OK && !c->init.item.id) mcpi_client_initialize(c);
+}
+
+/* initialize was not answered with a result. A server that was asked both questions may still answer the
+   other one. */
+static void mcpi_client_refused(mcp_client *c, const mcp_msg *m)
+{
+    int best = mcpi_client_best_of(mcp_json_at(m->error, "/data/supported"));
+    c->refusal = mcpi_error_code(m->error);
+    if (best != MCPI_VERSION_MODERN && best != MCPI_VERSION_COUNT && best != c->offer && !c->offered_again) {
+        c->offered_again = true;
+        c->offer = best;
+        mcpi_client_initialize(c);
+    } else if (c->probe.item.id) {
+        c->refused = true;
+        c->probe_due = c->refusal == MCPI_UNSUPPORTED_VERSION ? MCP_NEVER : mcpi_after(c->now, c->d.probe_ms);
+    } else if (m->kind == MCP_MSG_ERROR) {
+        mcpi_client_fail(c, c->refusal == MCPI_UNSUPPORTED_VERSION ? MCP_ERR_VERSION : MCP_ERR_PEER,
+                         "initialize was refused with error %l: %s", c->refusal, mcpi_error_text(m->error));
+    } else mcpi_client_fail(c, MCP_ERR_PROTOCOL, "the answer to initialize is invalid: %s", m->why);
+}
+
+static void mcpi_client_initialized(mcp_client *c, const mcp_msg *m)
+{
+    const char *name;
+    int version;
+    mcpi_entry_drop(c, &c->init);
+    if (m->kind != MCP_MSG_RESULT) { mcpi_client_refused(c, m); return; }
+    name = mcp_json_str(mcp_json_get(m->result, "protocolVersion"), NULL);
+    version = mcpi_client_version_of(name);
+    if (version != MCPI_VERSION_MODERN && version != MCPI_VERSION_COUNT)
+        mcpi_client_ready(c, version, m->result);
+    else if (name)
+        mcpi_client_fail(c, MCP_ERR_VERSION, "the server chose version \"%s\", unknown to this client", name);
+    else mcpi_client_fail(c, MCP_ERR_VERSION, "the answer to initialize names no protocol version");
+}
+
+/* Bytes came, on stdout or stderr: from now on silence means something. */
+static void mcpi_client_heard(mcp_client *c)
+{
+    if (c->heard) return;
+    c->heard = true;
+    if (c->probe_due != MCP_NEVER && !c->refused) c->probe_due = mcpi_after(c->now, c->d.probe_ms);
+}
+
+/* What time alone decides during the handshake. */
+static void mcpi_client_start_tick(mcp_client *c)
+{
+    if (c->now >= c->start_end)
+        mcpi_client_fail(c, MCP_ERR_TIMEOUT, "the server was not ready within %d ms", c->d.start_timeout_ms);
+    else if (c->now < c->probe_due) c->timer = c->start_end < c->probe_due ? c->start_end : c->probe_due;
+    else if (!c->refused) mcpi_client_initialize(c);
+    else
+        mcpi_client_fail(c, MCP_ERR_PEER, "initialize was refused with error %l, server/discover ignored",
+                         c->refusal);
+}
+
+/* -- what the server asks ---------------------------------------------------------------------------------------- */
+/* Legacy servers send requests too: for roots, for sampling, to ask the user. An id of theirs has nothing
+   to do with ours, and is echoed with its own digits or characters. A question that the user puts off is
+   kept in two places: in the table, where the user's answer finds it, and in a chain by the server's id,
+   where a cancel or a duplicate does. */
+
+/* Answers a request of the server's with a result, or with an error if that is NULL. Who asks without end
+   and reads no answer is not a peer to keep. */
+static void mcpi_client_reply(mcp_client *c, const char *id, size_t id_len, const char *result, size_t len,
+                              int code, const char *message)
+{
+    mcp_writer *w;
+    if (c->phase >= MCPI_PHASE_LOST) return;
+    w = mcpi_stream_begin(&c->st);
+    mcpi_put_text(w, "{\"jsonrpc\":\"2.0\",\"id\":");
+    mcpi_put_bytes(w, id, id_len);
+    mcpi_put_text(w, result ? ",\"result\":" : ",\"error\":");
+    if (result) mcpi_put_bytes(w, result, len);
+    else {
+        mcp_put_object(w, NULL);
+        mcp_put_int(w, "code", code);
+        mcp_put_str(w, "message", message);
+        mcp_put_end(w);
+    }
+    mcpi_put_text(w, "}");
+    if (mcpi_client_end(c) != MCP_OK) mcpi_client_no_memory(c);
+    c->replies += c->st.out.len - c->st.mark;
+    if (c->replies > MCPI_QUEUE_HIGH && mcpi_stream_queued(&c->st) > c->d.max_message)
+        mcpi_client_fail(c, MCP_ERR_LIMIT, "the server asks and does not read the answers");
+}
+
+/* Where the question with this id hangs, or would hang. */
+static mcpi_call **mcpi_ask_find(mcp_client *c, const char *id, size_t n)
+{
+    unsigned h = 0;
+    size_t i;
+    mcpi_call **at;
+    for (i = 0; i < n; i++) h = h * 31u + (unsigned char)id[i];
+    at = &c->asks[(h ^ h >> 8) % MCPI_ASK_CHAINS];
+    while (*at && !((*at)->len[0] == n && memcmp((*at)->text, id, n) == 0)) at = &(*at)->next;
+    return at;
+}
+
+static void mcpi_ask_free(mcp_client *c, mcpi_call *k)
+{
+    mcpi_call **at = mcpi_ask_find(c, k->text, k->len[0]);
+    *at = k->next;
+    c->open_asks--;
+    mcpi_call_free(c, k);
+}
+
+/* Answers a question. The user's "no" is a result for an elicitation, which has words for it, and an error
+   elsewhere. */
+static void mcpi_ask_end(mcp_client *c, mcpi_call *k, int status, const char *result, size_t len)
+{
+    const char *message = mcp_strerror(status);
+    int code = MCPI_INTERNAL_ERROR;
+    if ((status == MCP_ERR_DECLINED || status == MCP_ERR_CANCELLED) && k->elicitation) {
+        result = status == MCP_ERR_DECLINED ? "{\"action\":\"decline\"}" : "{\"action\":\"cancel\"}";
+        len = strlen(result);
+    } else if (status == MCP_ERR_DECLINED || status == MCP_ERR_CANCELLED) code = -1;
+    else if (status == MCP_ERR_UNKNOWN) { code = MCPI_METHOD_NOT_FOUND; message = "Method not found"; }
+    mcpi_client_reply(c, k->text, k->len[0], result, len, code, message);
+    mcpi_ask_free(c, k);
+}
+
+/* Puts a question to the user. The scratch writer is borrowed for the answer: one that is asked meanwhile
+   gets another. */
+static void mcpi_client_ask(mcp_client *c, mcpi_call *k, const mcp_msg *m)
+{
+    mcp_writer w = c->scratch;
+    mcp_id id = k->id;
+    const char *result = NULL;
+    size_t len = 0;
+    int status;
+    mcp_writer_init(&c->scratch, &c->d.alloc, 0);
+    mcp_writer_reset(&w);
+    mcp_put_object(&w, NULL);
+    c->nest++;
+    status = c->d.on_ask(c, id, m->method, m->params, &w, c->d.user);
+    c->nest--;
+    if (status == MCP_OK) {
+        mcp_put_end(&w);
+        result = mcp_writer_text(&w, &len);
+        if (!result) {
+            status = MCP_ERR_FAILED;
+            mcpi_client_log(c, 0, "the answer to %s cannot be sent: %s", m->method, mcp_strerror(w.status));
+        }
+    }
+    if (mcpi_slots_get(&c->slots, id) && status != MCP_ERR_AGAIN) mcpi_ask_end(c, k, status, result, len);
+    mcp_writer_free(&c->scratch);
+    c->scratch = w;
+}
+
+/* A server's id as it has to be echoed, in scratch; NULL: no memory. */
+static const char *mcpi_client_lexeme(mcp_client *c, const mcp_json *id, size_t *n)
+{
+    mcpi_client_clear(c);
+    mcpi_put_lexeme(&c->scratch, NULL, id);
+    return mcp_writer_text(&c->scratch, n);
+}
+
+/* A request of the server's: the legacy era has them, at any time; in the modern era there is no such
+   thing, and nothing may be answered. */
+static void mcpi_client_request(mcp_client *c, const mcp_msg *m)
+{
+    size_t n = 0;
+    const char *id;
+    mcpi_call *k;
+    if (c->era == MCP_ERA_MODERN) {
+        c->stats.bad++;
+        mcpi_client_log(c, 1, "the server sent a request, which %s does not have: %s", MCP_PROTOCOL_MODERN,
+                        m->method);
+        return;
+    }
+    if (m->method && mcpi_word_of("initialize\0" "server/discover\0", m->method) >= 0) {
+        mcpi_client_fail(c, MCP_ERR_PROTOCOL, "the server sends back what it is sent: it is no MCP server");
+        return;
+    }
+    id = mcpi_client_lexeme(c, m->id, &n);
+    if (!id) { mcpi_client_no_memory(c); return; }
+    if (m->kind == MCP_MSG_BAD) { mcpi_client_reply(c, id, n, NULL, 0, m->code, m->why); return; }
+    if (strcmp(m->method, "ping") == 0) { mcpi_client_reply(c, id, n, "{}", 2, 0, NULL); return; }
+    if (!c->d.on_ask) {
+        mcpi_client_reply(c, id, n, NULL, 0, MCPI_METHOD_NOT_FOUND, "Method not found");
+        return;
+    }
+    if (*mcpi_ask_find(c, id, n)) {
+        mcpi_client_reply(c, id, n, NULL, 0, MCPI_INVALID_REQUEST, "this id is in use");
+        return;
+    }
+    k = c->open_asks < c->d.max_pending ? mcpi_call_new(c, MCPI_ENTRY_ASK) : NULL;
+    if (!k || !mcpi_grow(&c->d.alloc, &k->text, &k->cap, n, 0)
+        || mcpi_slots_add(&c->slots, &k->head.item, MCP_NEVER) != MCP_OK) {
+        if (k) mcpi_call_free(c, k);
+        mcpi_client_reply(c, id, n, NULL, 0, MCPI_INTERNAL_ERROR, "too many open requests");
+        return;
+    }
+    memcpy(k->text, id, n);
+    k->len[0] = n;
+    k->id = k->head.item.id;
+    k->elicitation = strcmp(m->method, "elicitation/create") == 0;
+    *mcpi_ask_find(c, id, n) = k;
+    c->open_asks++;
+    mcpi_client_ask(c, k, m);
+}
+
+/* -- what the server tells --------------------------------------------------------------------------------------- */
+
+/* Progress for what is finished or was never asked for is normal: it crossed our cancel, or the answer, on
+   its way. */
+static void mcpi_client_progress(mcp_client *c, const mcp_json *params)
+{
+    mcpi_call *k = mcpi_client_find(c, mcp_pending_id(mcp_json_get(params, "progressToken")));
+    if (!k || !k->progress) { c->stats.unknown++; return; }
+    mcpi_call_touch(c, k, c->now);
+    if (!k->on_progress) return;
+    c->nest++;
+    k->on_progress(mcp_json_num(mcp_json_get(params, "progress"), 0),
+                   mcp_json_num(mcp_json_get(params, "total"), 0),
+                   mcp_json_str(mcp_json_get(params, "message"), NULL), k->user);
+    c->nest--;
+}
+
+static void mcpi_client_notification(mcp_client *c, const mcp_msg *m)
+{
+    if (strcmp(m->method, "notifications/progress") == 0) { mcpi_client_progress(c, m->params); return; }
+    if (strcmp(m->method, "notifications/cancelled") == 0 && c->open_asks) {
+        const mcp_json *id = mcp_json_get(m->params, "requestId");
+        size_t n = 0;
+        const char *s = mcpi_is_id(id) ? mcpi_client_lexeme(c, id, &n) : NULL;
+        mcpi_call *k = s ? *mcpi_ask_find(c, s, n) : NULL;
+        if (k) mcpi_ask_free(c, k);
+        else c->stats.unknown++;
+    }
+    if (!c->d.on_notify) return;
+    c->nest++;
+    c->d.on_notify(c, m->method, m->params, c->d.user);
+    c->nest--;
+}
+
+/* -- reading ----------------------------------------------------------------------------------------------------- */
+/* A server writes what it likes, and its standard output is where stray prints end up. So whatever is no
+   message is counted, told to the log, and skipped; the connection lives. But nobody should wait in vain
+   for an answer that came and could not be read: a bad answer with a known id ends its request, and one
+   without, if only one request is out, must have been that one's. */
+
+static void mcpi_client_bad(mcp_client *c, const char *why)
+{
+    c->stats.bad++;
+    mcpi_client_log(c, 1, "skipped a message: %s", why);
+}
+
+/* An answer, valid or not, with an id. */
+static void mcpi_client_answered(mcp_client *c, const mcp_msg *m, const mcp_json *id)
+{
+    mcp_id n = mcp_pending_id(id);
+    mcpi_call *k = mcpi_client_find(c, n);
+    if (k) mcpi_call_answer(c, k, m);
+    else if (n && n == c->probe.item.id) mcpi_client_probed(c, m);
+    else if (n && n == c->init.item.id) mcpi_client_initialized(c, m);
+    else {
+        c->stats.unknown++;
+        mcpi_client_log(c, 2, "an answer to nothing that is pending");
+    }
+}
+
+static void mcpi_client_message(mcp_client *c, const mcp_json *value)
+{
+    mcp_msg m;
+    const mcp_json *v;
+    mcp_msg_classify(value, &m);
+    if (m.kind != MCP_MSG_BAD && m.kind != MCP_MSG_BATCH) c->stats.messages_in++;
+    switch (m.kind) {
+    case MCP_MSG_REQUEST:      mcpi_client_request(c, &m); break;
+    case MCP_MSG_NOTIFICATION: mcpi_client_notification(c, &m); break;
+    case MCP_MSG_RESULT:
+    case MCP_MSG_ERROR:
+        if (m.id) mcpi_client_answered(c, &m, m.id);
+        else mcpi_client_log(c, 1, "an error of the server without an id: %s", mcpi_error_text(m.error));
+        break;
+    case MCP_MSG_BATCH:
+        if (c->version != MCPI_VERSION_BATCHES) { mcpi_client_bad(c, "an array"); break; }
+        for (v = mcp_json_first(m.batch); v && c->phase == MCPI_PHASE_READY; v = mcp_json_next(v))
+            if (mcp_json_type(v) != MCP_JSON_ARRAY) mcpi_client_message(c, v);
+        break;
+    default:
+        mcpi_client_bad(c, m.why);
+        v = mcp_json_get(value, "id");
+        if (!mcp_json_get(value, "method")) { if (v) mcpi_client_answered(c, &m, v); }
+        else if (m.id && m.method) mcpi_client_request(c, &m);
+        break;
+    }
+}
+
+static bool mcpi_has_word(const char *s, size_t n, const char *word)
+{
+    size_t k = strlen(word);
+    const char *end = s + n;
+    for (; (size_t)(end - s) >= k; s++) {
+        s = (const char *)memchr(s, word[0], (size_t)(end - s) - k + 1);
+        if (!s) return false;
+        if (memcmp(s, word, k) == 0) return true;
+    }
+    return false;
+}
+
+/* If exactly one request is out, what cannot be read was its answer: it fails, so that nobody waits in
+   vain. */
+static void mcpi_client_fail_only(mcp_client *c, int status, const char *why)
+{
+    size_t from = 0;
+    mcp_msg m;
+    mcpi_entry *e;
+    memset(&m, 0, sizeof m);
+    m.why = why;
+    if (c->waiting != 1) return;
+    for (; (e = (mcpi_entry *)mcpi_slots_any(&c->slots, c->slots.last, &from)) != NULL; from++) {
+        if (e == &c->probe) mcpi_client_probed(c, &m);
+        else if (e == &c->init) mcpi_client_initialized(c, &m);
+        else if (e->kind == MCPI_ENTRY_CALL && e->call->wire) mcpi_call_fail(c, e->call, status, why);
+        else continue;
+        return;
+    }
+}
+
+/* One line. While it is handled its frame is pinned, one level above this turn's; a reply that a call at
+   this level waits for stays pinned. */
+static void mcpi_client_line(mcp_client *c, char *line, size_t len)
+{
+    mcpi_frame *f = c->st.in;
+    size_t pos = 0;
+    bool object = *line == '{';
+    const mcp_json *value;
+    if (c->phase >= MCPI_PHASE_FLUSH) return;
+    mcpi_client_trace(c, "<-", line, len);
+    f->pin = c->nest + 1;
+    value = mcpi_parse(&f->arena, line, len, MCPI_REPLACE_UTF8, &pos);
+    if (value) mcpi_client_message(c, value);
+    else {
+        mcpi_client_bad(c, pos == MCP_NTS ? mcp_strerror(MCP_ERR_MEMORY) : "it is not JSON");
+        if (pos == MCP_NTS) mcpi_client_fail_only(c, MCP_ERR_MEMORY, mcp_strerror(MCP_ERR_MEMORY));
+        else if (object && (mcpi_has_word(line, len, "jsonrpc") || mcpi_has_word(line, len, "result")
+                            || mcpi_has_word(line, len, "error")))
+            mcpi_client_fail_only(c, MCP_ERR_PARSE, "the answer is not valid JSON");
+    }
+    mcpi_stream_leave(&c->st, f);
+    if (c->stop) return;
+    mcpi_frame_release(f);
+    mcpi_frame_shrink(&c->st, f);
+}
+
+/* The peer has gone. What it wrote before may still be on its way. */
+static void mcpi_client_lost(mcp_client *c)
+{
+    if (c->phase < MCPI_PHASE_LOST) mcpi_client_enter_phase(c, MCPI_PHASE_LOST, MCPI_LINGER_MS);
+}
+
+/* Freed by a callback that has not returned yet: nothing more is done. */
+static bool mcpi_client_leaving(const mcp_client *c)
+{
+    return c->freed && c->busy > 0;
+}
+
+/* One read, and all lines that are whole then. What a blocking call waits for stops it: the rest is for
+   the next turn. */
+static void mcpi_client_read(mcp_client *c)
+{
+    char *line;
+    size_t len;
+    bool first = true;
+    while (c->st.open && !c->stop && !mcpi_client_leaving(c)) {
+        uint64_t before = c->stats.bytes_in;
+        int status = mcpi_stream_enter(&c->st, c->nest);
+        if (status == MCP_OK && first && c->st.may_read) status = mcpi_stream_fill(&c->st);
+        if (c->stats.bytes_in != before) mcpi_client_heard(c);
+        first = false;
+        if (status == MCP_ERR_MEMORY) { mcpi_client_no_memory(c); return; }
+        status = mcpi_stream_line(&c->st, &line, &len);
+        if (status == MCP_OK) mcpi_client_line(c, line, len);
+        else if (status == MCP_ERR_LIMIT) mcpi_client_fail_only(c, status, "a message is over max_message");
+        else break;
+    }
+    if (!c->stop && (c->st.eof || c->st.broken) && !mcpi_stream_has_line(&c->st)) mcpi_client_lost(c);
+}
+
+/* Writes what is queued. A server that reads no more may still have answers under way: only writing ends. */
+static void mcpi_client_flush(mcp_client *c)
+{
+    bool broken = c->st.broken;
+    if (c->deaf) c->st.out.len = c->st.sent = 0;
+    else if (c->st.open && mcpi_stream_flush(&c->st) == MCP_ERR_CLOSED) {
+        c->st.broken = broken;
+        c->deaf = true;
+        mcpi_client_lost(c);
+    }
+    if (mcpi_stream_queued(&c->st) == 0) c->replies = 0;
+}
+
+/* -- the child process ------------------------------------------------------------------------------------------- */
+/* The life of a child ends in one of two ways, and both come to the same steps. If it goes by itself, its
+   stdout ends or waitid says so: either alone may come late or never, since a grandchild can hold the
+   pipe, and a pipe can be closed by a process that lives on. Or we end it: stdin is closed, which is how
+   the protocol says goodbye; then SIGTERM and SIGKILL go to its whole group, as `npx` and `sh -c` put the
+   real server below themselves. Its output is read all the while, so that it cannot hang in a write.
+   https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/stdio#shutdown */
+
+static void mcpi_client_start(mcp_client *c);
+
+/* A stream takes the place of the last one; frames in use by callbacks stay. */
+static void mcpi_client_bind(mcp_client *c, const mcp_io *io)
+{
+    mcpi_stream *st = &c->st;
+    mcpi_frame *f = st->in;
+    st->io = *io;
+    st->open = true;
+    st->eof = st->broken = st->oversize = c->deaf = false;
+    st->may_read = st->may_write = !io->poll;
+    st->fd_count = 0;
+    f->pos = f->scan = f->len = f->peek = 0;
+    st->out.len = st->sent = 0;
+#ifndef MCP_NO_POSIX
+    mcpi_io_shield(io, c->shielded);
+#endif
+}
+
+#ifndef MCP_NO_POSIX
+static bool mcpi_client_spawn(mcp_client *c)
+{
+    char why[256];
+    mcpi_spawn how;
+    mcp_io io;
+    int status;
+    memset(&how, 0, sizeof how);
+    how.argv = c->argv;
+    how.env = c->env;
+    how.clean_env = c->d.clean_env;
+    how.cwd = c->cwd;
+    how.capture_stderr = c->d.capture_stderr;
+    how.alloc = &c->d.alloc;
+    why[0] = 0;
+    status = mcpi_child_start(&c->child, &how, why, sizeof why);
+    if (status == MCP_OK) status = mcp_io_fds(&c->d.alloc, c->child.out, c->child.in, false, &io);
+    if (status != MCP_OK) {
+        mcpi_client_fail(c, status, "%s", why[0] ? why : mcp_strerror(status));
+        return false;
+    }
+    c->child_gone = false;
+    c->tail_len = 0;
+    c->tail_cut = false;
+    mcpi_client_bind(c, &io);
+    return true;
+}
+
+/* The last bytes of stderr, in order. Moving them costs at most what was read. */
+static void mcpi_client_keep_tail(mcp_client *c, const char *s, size_t n)
+{
+    size_t keep;
+    if (n > sizeof c->tail) { s += n - sizeof c->tail; n = sizeof c->tail; }
+    keep = c->tail_len < sizeof c->tail - n ? c->tail_len : sizeof c->tail - n;
+    if (keep < c->tail_len) c->tail_cut = true;
+    memmove(c->tail, c->tail + c->tail_len - keep, keep);
+    memcpy(c->tail + keep, s, n);
+    c->tail_len = keep + n;
+}
+
+/* stderr is drained whatever comes: a server must never block on it. */
+static void mcpi_client_read_stderr(mcp_client *c)
+{
+    char buf[4096];
+    int i;
+    for (i = 0; i < 16 && c->child.err >= 0; i++) {
+        ptrdiff_t n = mcpi_fd_read(c->child.err, buf, sizeof buf);
+        if (n == MCP_ERR_AGAIN) return;
+        if (n <= 0) { mcpi_close(&c->child.err); return; }
+        mcpi_client_heard(c);
+        mcpi_client_keep_tail(c, buf, (size_t)n);
+        if (!c->d.on_stderr || c->freed) continue;
+        c->nest++;
+        c->d.on_stderr(c, buf, (size_t)n, c->d.user);
+        c->nest--;
+    }
+}
+
+/* What stderr ended with, from the start of a line on. */
+static const char *mcpi_client_last_words(const mcp_client *c, size_t *len)
+{
+    const char *s = c->tail, *end = s + c->tail_len;
+    const char *lf = c->tail_cut ? (const char *)memchr(s, '\n', c->tail_len) : NULL;
+    while (end > s && (end[-1] == '\n' || end[-1] == '\r' || end[-1] == ' ' || end[-1] == '\t')) end--;
+    if (lf && lf < end) s = lf + 1;
+    while (s < end && ((unsigned char)*s & 0xC0) == 0x80) s++;
+    *len = (size_t)(end - s);
+    return s;
+}
+
+/* Is the child looked at, apart from its pipes? Only while somebody waits for it. */
+static bool mcpi_client_watches(const mcp_client *c)
+{
+    return c->child.pid && !c->child_gone && (c->waiting || c->phase >= MCPI_PHASE_LOST);
+}
+
+static void mcpi_client_check_child(mcp_client *c)
+{
+    if (!mcpi_client_watches(c) || c->now < c->check_at) return;
+    c->child_gone = mcpi_child_peek(&c->child) != 0;
+    c->check_ms = c->phase < MCPI_PHASE_LOST ? MCPI_CHILD_MS : c->check_ms < 32 ? c->check_ms * 2 : 50;
+    c->check_at = c->now + c->check_ms;
+    if (c->child_gone) mcpi_client_lost(c);
+}
+
+/* Lost, and nothing more to come: the child and its group are cleared away. One that died of the probe is
+   started again, once. */
+static void mcpi_client_bury(mcp_client *c)
+{
+    char how[96];
+    size_t n = 0;
+    const char *words = mcpi_client_last_words(c, &n), *name = c->argv ? c->argv[0] : "";
+    if (c->child_gone) mcpi_child_reap(&c->child, true);
+    if (mcpi_child_why(&c->child, how, sizeof how) == 0)
+        (void)mcpi_say(how, sizeof how, "closed the connection");
+    c->deaf = true;
+    if (!c->child.pid) mcpi_client_fail(c, MCP_ERR_CLOSED, "the server closed the connection");
+    else if (!c->told && !c->restarted && c->d.era == MCP_ERA_BOTH) {
+        mcpi_client_log(c, 2, "server \"%s\" %s when asked server/discover; it is started again", name, how);
+        c->restart = true;
+        mcpi_client_enter_phase(c, MCPI_PHASE_FLUSH, 0);
+    } else
+        mcpi_client_fail(c, MCP_ERR_CLOSED, "server \"%s\" %s%s%.*s", name, how,
+                         n ? "; its last words: " : "", (int)n, words);
+}
+#else
+static void mcpi_client_bury(mcp_client *c)
+{
+    c->deaf = true;
+    mcpi_client_fail(c, MCP_ERR_CLOSED, "the server closed the connection");
+}
+#endif
+
+/* The end of the shutdown: the leader is reaped, and what is left of its group killed. */
+static void mcpi_client_finish(mcp_client *c)
+{
+    mcpi_stream_shut(&c->st);
+#ifndef MCP_NO_POSIX
+    mcpi_child_reap(&c->child, true);
+    mcpi_close(&c->child.in);
+    mcpi_close(&c->child.out);
+    mcpi_close(&c->child.err);
+    c->child.pid = 0;
+#endif
+    if (!c->restart) { mcpi_client_enter_phase(c, MCPI_PHASE_ENDED, -1); return; }
+    c->restart = false;
+    c->restarted = true;
+    mcpi_entry_drop(c, &c->probe);
+    mcpi_entry_drop(c, &c->init);
+    mcpi_client_start(c);
+}
+
+/* Output has drained or never will: the server's stdin is closed, which asks it to end. */
+static void mcpi_client_hang_up(mcp_client *c)
+{
+    c->st.out.len = c->st.sent = 0;
+#ifndef MCP_NO_POSIX
+    mcpi_close(&c->child.in);
+    if (c->child.pid) { c->phase = MCPI_PHASE_EOF; return; }    /* with what draining left of the grace */
+#endif
+    mcpi_client_finish(c);
+}
+
+#ifndef MCP_NO_POSIX
+static void mcpi_client_end_child(mcp_client *c)
+{
+    bool silent = !c->st.open || c->st.eof || c->st.broken, last = c->phase == MCPI_PHASE_KILL;
+    bool due = c->now >= c->timer;
+    if ((c->child_gone && (silent || last || c->child.exited)) || (last && due)) mcpi_client_finish(c);
+    else if (due) {
+        mcpi_phase next = c->phase == MCPI_PHASE_EOF ? MCPI_PHASE_TERM : MCPI_PHASE_KILL;
+        mcpi_child_signal(&c->child, next == MCPI_PHASE_TERM ? SIGTERM : SIGKILL);
+        mcpi_client_enter_phase(c, next, c->d.grace_ms);
+    }
+}
+#endif
+
+/* Nothing more can come, so there is nothing to linger for. */
+static bool mcpi_client_silent(const mcp_client *c)
+{
+#ifndef MCP_NO_POSIX
+    if (c->child.pid) return c->child_gone && (c->st.eof || c->st.broken) && c->child.err < 0;
+#endif
+    return c->st.eof || c->st.broken;
+}
+
+static bool mcpi_client_drained(const mcp_client *c)
+{
+    return c->deaf || mcpi_stream_queued(&c->st) == 0;
+}
+
+/* Moves the phase on as far as it goes now. */
+static void mcpi_client_tick(mcp_client *c)
+{
+    mcpi_phase before;
+    do {
+        bool due;
+        before = c->phase;
+#ifndef MCP_NO_POSIX
+        mcpi_client_check_child(c);
+#endif
+        due = c->now >= c->timer;
+        switch (c->phase) {
+        case MCPI_PHASE_START: mcpi_client_start_tick(c); break;
+        case MCPI_PHASE_LOST:  if (due || mcpi_client_silent(c)) mcpi_client_bury(c); break;
+        case MCPI_PHASE_FLUSH: if (due || mcpi_client_drained(c)) mcpi_client_hang_up(c); break;
+#ifndef MCP_NO_POSIX
+        case MCPI_PHASE_EOF:
+        case MCPI_PHASE_TERM:
+        case MCPI_PHASE_KILL:  mcpi_client_end_child(c); break;
+#endif
+        default: break;
+        }
+    } while (c->phase != before);
+}
+
+/* -- turns ------------------------------------------------------------------------------------------------------- */
+/* The clock is read once per turn. Deadlines that a callback sets are therefore never due in the turn that
+   set them, and no loop below can be kept busy by what it calls. */
+
+/* The client has ended: tells everybody who waits. No new call can come, since send refuses. */
+static void mcpi_client_settle_all(mcp_client *c)
+{
+    size_t from = 0;
+    mcpi_entry *e;
+    if (!c->told) {
+        c->told = true;
+        c->nest++;
+        if (c->d.on_ready) c->d.on_ready(c, c->status, c->d.user);
+        c->nest--;
+    }
+    mcpi_client_settle_done(c);
+    mcpi_entry_drop(c, &c->probe);
+    mcpi_entry_drop(c, &c->init);
+    while ((e = (mcpi_entry *)mcpi_slots_any(&c->slots, c->slots.last, &from)) != NULL) {
+        if (e->kind == MCPI_ENTRY_CALL) mcpi_call_fail(c, e->call, c->status, c->error);
+        else if (e->kind == MCPI_ENTRY_ASK) mcpi_ask_free(c, e->call);
+        else from++;
+    }
+    if (c->live) mcpi_client_settle_done(c);
+}
+
+#ifndef MCP_NO_POSIX
+static void mcpi_client_run_posts(mcp_client *c)
+{
+    int i, n = 1;
+    c->nest++;
+    for (i = 0; i < 64 && n == 1 && !c->freed; i++) n = mcpi_mailbox_run(&c->box, c, 1);
+    c->nest--;
+}
+#endif
+
+/* All that can be done now. */
+static void mcpi_client_turn(mcp_client *c)
+{
+    mcpi_item *it;
+    c->now = mcpi_client_clock(c);
+#ifndef MCP_NO_POSIX
+    if (c->err_ready) mcpi_client_read_stderr(c);
+    c->err_ready = false;
+    if (c->box_ready) mcpi_client_run_posts(c);
+    c->box_ready = false;
+#endif
+    mcpi_client_read(c);
+    if (!c->stop) {
+        while (!c->freed && (it = mcpi_slots_due(&c->slots, c->now)) != NULL)
+            mcpi_call_overdue(c, ((mcpi_entry *)it)->call);
+        mcpi_client_settle_done(c);
+        if (!mcpi_client_leaving(c)) mcpi_client_tick(c);
+        if (c->status != MCP_OK && !c->freed) mcpi_client_settle_all(c);
+    }
+    mcpi_client_flush(c);
+}
+
+#ifndef MCP_NO_POSIX
+static bool mcpi_client_is_ready(int fd, int at, const struct pollfd *fds, int n)
+{
+    return fd >= 0 && at >= 0 && at < n && fds[at].fd == fd && fds[at].revents;
+}
+
+static void mcpi_client_polled(mcp_client *c, const struct pollfd *fds, int n)
+{
+    mcpi_stream_polled(&c->st, fds, n);
+    c->err_ready = mcpi_client_is_ready(c->child.err, c->err_at, fds, n);
+    c->box_ready = mcpi_client_is_ready(c->box.rfd, c->box_at, fds, n);
+}
+#endif
+
+/* Polls once and takes a turn. A stream without poll cannot be waited for, so it is looked at each
+   millisecond. */
+static void mcpi_client_pump(mcp_client *c, int timeout_ms)
+{
+#ifndef MCP_NO_POSIX
+    struct pollfd fds[16];
+    int n = mcp_client_pollfds(c, fds, 16), own = mcp_client_timeout(c);
+    if (n > 16) n = 16;
+    if (own >= 0 && (timeout_ms < 0 || own < timeout_ms)) timeout_ms = own;
+    if (timeout_ms != 0 && c->st.open && !c->st.io.poll) timeout_ms = 1;
+    if (mcpi_poll(fds, n, timeout_ms) < 0) n = 0;
+    mcpi_client_polled(c, fds, n);
+#else
+    (void)timeout_ms;
+#endif
+    mcpi_client_turn(c);
+}
+
+/* -- the public functions ---------------------------------------------------------------------------------------- */
+
+static const char *mcpi_client_copy(mcp_client *c, const char *s, size_t n)
+{
+    char *copy;
+    if (n == MCP_NTS) n = strlen(s);
+    copy = (char *)mcp_arena_alloc(&c->fixed, n + 1);
+    if (!copy) return NULL;
+    memcpy(copy, s, n);
+    copy[n] = 0;
+    return copy;
+}
+
+#ifndef MCP_NO_POSIX
+static bool mcpi_client_copy_list(mcp_client *c, const char *const *from, const char *const **to)
+{
+    const char **list;
+    size_t i, n = 0;
+    *to = NULL;
+    if (!from) return true;
+    while (from[n]) n++;
+    list = (const char **)mcp_arena_alloc(&c->fixed, (n + 1) * sizeof *list);
+    if (!list) return false;
+    for (i = 0; i < n; i++)
+        if (!(list[i] = mcpi_client_copy(c, from[i], MCP_NTS))) return false;
+    list[n] = NULL;
+    *to = list;
+    return true;
+}
+#endif
+
+/* Writes what each modern request says of us. False: no memory; another mistake is kept as the client's
+   failure. */
+static bool mcpi_client_describe(mcp_client *c, const mcp_client_desc *d)
+{
+    mcp_writer *w = &c->scratch;
+    const char *text;
+    mcp_put_object(w, NULL);
+    mcp_put_str(w, "io.modelcontextprotocol/protocolVersion", MCP_PROTOCOL_MODERN);
+    mcp_put_object(w, "io.modelcontextprotocol/clientInfo");
+    mcp_put_str(w, "name", d->name);
+    if (d->title) mcp_put_str(w, "title", d->title);
+    mcp_put_str(w, "version", d->version);
+    mcp_put_end(w);
+    if (!mcpi_client_raw(c, w, "io.modelcontextprotocol/clientCapabilities", "capabilities",
+                         d->capabilities ? d->capabilities : "{}")) {
+        if (c->last == MCP_ERR_ARGUMENT) mcpi_client_fail(c, c->last, "%s", c->error);
+        return c->last == MCP_ERR_ARGUMENT;
+    }
+    mcp_put_end(w);
+    text = mcp_writer_text(w, &c->meta_len);
+    c->meta = text ? mcpi_client_copy(c, text, c->meta_len) : NULL;
+    return c->meta != NULL;
+}
+
+/* Starts the server, if that is ours to do, and the handshake. */
+static void mcpi_client_start(mcp_client *c)
+{
+#ifndef MCP_NO_POSIX
+    if (c->argv && !mcpi_client_spawn(c)) return;
+#endif
+    c->heard = false;
+    mcpi_client_enter_phase(c, MCPI_PHASE_START, 0);
+    if (c->restarted || c->d.era == MCP_ERA_LEGACY) mcpi_client_initialize(c);
+    else mcpi_client_probe(c);
+}
+
+/* Nothing runs any more: the shutdown is waited for, and the memory goes. */
+static void mcpi_client_destroy(mcp_client *c)
+{
+    mcp_allocator a = c->d.alloc;
+    mcpi_call *k;
+    int i;
+    mcpi_client_flush(c);
+#ifndef MCP_NO_POSIX
+    mcpi_mailbox_close(&c->box);
+#endif
+    while (c->phase != MCPI_PHASE_ENDED) mcpi_client_pump(c, -1);
+    mcpi_stream_free(&c->st);
+    mcpi_slots_free(&c->slots);
+    while ((k = c->pool) != NULL) {
+        c->pool = k->next;
+        mcpi_free(&a, k->text, k->cap);
+        mcpi_free(&a, k, sizeof *k);
+    }
+    for (i = 0; i <= MCPI_NEST_MAX; i++) mcp_arena_free(&c->level[i].arena);
+    mcp_writer_free(&c->scratch);
+    mcp_arena_free(&c->arena);
+    mcp_arena_free(&c->info_arena);
+    mcp_arena_free(&c->fixed);
+    mcpi_free(&a, c, sizeof *c);
+}
+
+static int mcpi_or(int value, int fallback)
+{
+    return value ? value : fallback;
+}
+
+/* What new sets before anything can fail. */
+static void mcpi_client_defaults(mcp_client *c, const mcp_client_desc *d)
+{
+    int i;
+    c->d = *d;
+    c->d.start_timeout_ms = mcpi_or(d->start_timeout_ms, 60000);
+    c->d.probe_ms = mcpi_or(d->probe_ms, 10000);
+    c->d.timeout_ms = mcpi_or(d->timeout_ms, 30000);
+    c->d.max_ms = mcpi_or(d->max_ms, 600000);
+    c->d.grace_ms = mcpi_or(d->grace_ms, 2000);
+    c->d.max_pending = mcpi_or(d->max_pending, 4096);
+    c->d.max_pages = mcpi_or(d->max_pages, 10000);
+    if (c->d.grace_ms < 0) c->d.grace_ms = 0;
+    if (!c->d.max_message) c->d.max_message = (size_t)64 << 20;
+    if (c->d.on_stderr) c->d.capture_stderr = true;
+    c->probe.kind = MCPI_ENTRY_PROBE;
+    c->init.kind = MCPI_ENTRY_INIT;
+    c->offer = MCPI_VERSION_LEGACY;
+    c->done_end = &c->done;
+    c->probe_due = MCP_NEVER;
+    mcpi_slots_init(&c->slots, &d->alloc, 0);
+    mcp_writer_init(&c->scratch, &d->alloc, 0);
+    mcp_arena_init(&c->arena, &d->alloc, 0);
+    mcp_arena_init(&c->info_arena, &d->alloc, 0);
+    mcp_arena_init(&c->fixed, &d->alloc, 0);
+    for (i = 0; i <= MCPI_NEST_MAX; i++) mcp_arena_init(&c->level[i].arena, &d->alloc, 0);
+#ifndef MCP_NO_POSIX
+    c->child.in = c->child.out = c->child.err = c->box.rfd = c->box.wfd = c->err_at = c->box_at = -1;
+#endif
+    c->now = mcpi_client_clock(c);
+    c->start_end = mcpi_after(c->now, c->d.start_timeout_ms);
+}
+
+/* Copies what has to be kept, and checks it. False: no memory. */
+static bool mcpi_client_take(mcp_client *c, const mcp_client_desc *d)
+{
+#ifndef MCP_NO_POSIX
+    if (!mcpi_client_copy_list(c, d->argv, &c->argv)) return false;
+    if (!mcpi_client_copy_list(c, d->env, &c->env)) return false;
+    if (d->cwd && !(c->cwd = mcpi_client_copy(c, d->cwd, MCP_NTS))) return false;
+#endif
+    if (!d->name || !d->version) mcpi_client_fail(c, MCP_ERR_ARGUMENT, "a client needs a name and a version");
+    else if (!d->io.read == !c->argv)
+        mcpi_client_fail(c, MCP_ERR_ARGUMENT, "a client needs argv or io, and not both");
+    else if (d->io.read && !d->io.write) mcpi_client_fail(c, MCP_ERR_ARGUMENT, "io has no write");
+    return c->status != MCP_OK || mcpi_client_describe(c, d);
+}
+
+mcp_client *mcp_client_new(const mcp_client_desc *d)
+{
+    mcp_client_desc none;
+    mcp_client *c;
+    mcp_io io;
+    memset(&none, 0, sizeof none);
+    memset(&io, 0, sizeof io);
+    if (!d) d = &none;
+    c = (mcp_client *)mcpi_zalloc(&d->alloc, sizeof *c);
+    if (!c) return NULL;
+    mcpi_client_defaults(c, d);
+    if (mcpi_stream_open(&c->st, &d->alloc, &io, c->d.max_message, &c->stats) == MCP_OK) {
+        c->st.open = false;
+        if (mcpi_client_take(c, d)) {
+            if (d->io.read) mcpi_client_bind(c, &d->io);
+            if (c->status == MCP_OK) mcpi_client_start(c);
+            return c;
+        }
+    }
+    c->phase = MCPI_PHASE_ENDED;
+    c->freed = true;
+    mcpi_client_destroy(c);
+    return NULL;
+}
+
+/* Every function that may call back begins with enter and ends with leave. Between the two, free only
+   marks. */
+static int mcpi_client_enter(mcp_client *c)
+{
+    if (!c) return MCP_ERR_ARGUMENT;
+    if (c->freed) return MCP_ERR_CLOSED;
+    if (c->nest > MCPI_NEST_MAX) return MCP_ERR_MISUSE;
+    c->busy++;
+    return MCP_OK;
+}
+
+/* The last thing that an entry does with c. */
+static int mcpi_client_leave(mcp_client *c)
+{
+    int status = c->freed ? MCP_ERR_CLOSED : c->phase == MCPI_PHASE_ENDED ? c->status : MCP_OK;
+    if (--c->busy == 0 && c->freed) mcpi_client_destroy(c);
+    return status;
+}
+
+void mcp_client_free(mcp_client *c)
+{
+    bool waits;
+    if (!c || c->freed) return;
+    c->freed = true;
+    c->busy++;
+    c->now = mcpi_client_clock(c);
+    mcpi_client_give_up(c);
+    waits = c->st.io.poll != NULL;
+#ifndef MCP_NO_POSIX
+    waits = waits || c->child.pid;
+#endif
+    if (c->phase != MCPI_PHASE_ENDED) c->timer = mcpi_after(c->now, waits ? c->d.grace_ms : 0);
+    mcpi_client_settle_all(c);
+    (void)mcpi_client_leave(c);
+}
+
+int mcp_client_close(mcp_client *c)
+{
+    if (!c) return MCP_ERR_ARGUMENT;
+    c->now = mcpi_client_clock(c);
+    mcpi_client_give_up(c);
+    return MCP_OK;
+}
+
+mcp_id mcp_client_send(mcp_client *c, const mcp_call *call)
+{
+    return c ? mcpi_client_send(c, call, NULL) : 0;
+}
+
+int mcp_client_cancel(mcp_client *c, mcp_id id, const char *reason)
+{
+    mcpi_entry *e = c ? (mcpi_entry *)mcpi_slots_get(&c->slots, id) : NULL;
+    if (!e || e->kind != MCPI_ENTRY_CALL) return MCP_ERR_UNKNOWN;
+    mcpi_client_cancelled(c, e->call->wire, reason);
+    c->stats.cancelled++;
+    mcpi_call_later(c, e->call, MCP_ERR_CANCELLED);
+    return MCP_OK;
+}
+
+int mcp_client_notify(mcp_client *c, const char *method, const char *params)
+{
+    mcp_writer *w;
+    int status;
+    if (!c) return MCP_ERR_ARGUMENT;
+    if (c->status != MCP_OK) return c->status;
+    if (c->phase != MCPI_PHASE_READY) return mcpi_client_say(c, MCP_ERR_MISUSE, "the client is not ready");
+    if (!method) return mcpi_client_say(c, MCP_ERR_ARGUMENT, "a notification needs a method");
+    mcpi_client_clear(c);
+    w = mcpi_stream_begin(&c->st);
+    mcp_put_object(w, NULL);
+    mcp_put_str(w, "jsonrpc", "2.0");
+    mcp_put_str(w, "method", method);
+    if (params && !mcpi_client_raw(c, w, "params", "params", params)) {
+        w->status = MCP_ERR_ARGUMENT;
+        (void)mcpi_stream_end(&c->st);
+        return c->last;
+    }
+    mcp_put_end(w);
+    status = mcpi_client_end(c);
+    return status == MCP_OK ? status : mcpi_client_say_status(c, status);
+}
+
+int mcp_client_answer(mcp_client *c, mcp_id ask, int status, const char *result)
+{
+    mcpi_entry *e = c ? (mcpi_entry *)mcpi_slots_get(&c->slots, ask) : NULL;
+    const char *text = NULL;
+    size_t n = 0;
+    if (!e || e->kind != MCPI_ENTRY_ASK) return MCP_ERR_UNKNOWN;
+    if (status == MCP_ERR_AGAIN) return MCP_OK;
+    if (status == MCP_OK) {
+        if (!result) return mcpi_client_say(c, MCP_ERR_ARGUMENT, "an answer needs a result");
+        mcpi_client_clear(c);
+        if (!mcpi_client_raw(c, &c->scratch, NULL, "result", result)) return c->last;
+        text = mcp_writer_text(&c->scratch, &n);
+        if (!text) return mcpi_client_say_status(c, MCP_ERR_MEMORY);
+    }
+    mcpi_ask_end(c, e->call, status, text, n);
+    return MCP_OK;
+}
+
+const mcp_json *mcp_client_info(const mcp_client *c)
+{
+    return c ? c->info : NULL;
+}
+
+const char *mcp_client_protocol(const mcp_client *c)
+{
+    return c && c->info ? mcpi_word_at(mcpi_versions, c->version) : NULL;
+}
+
+int mcp_client_era(const mcp_client *c)
+{
+    return c ? c->era : MCP_ERA_BOTH;
+}
+
+const char *mcp_client_error(const mcp_client *c)
+{
+    return c ? c->error : "";
+}
+
+mcp_stats mcp_client_stats(const mcp_client *c)
+{
+    mcp_stats s;
+    memset(&s, 0, sizeof s);
+    if (!c) return s;
+    s = c->stats;
+    s.pending = (size_t)c->live;
+    s.queued = mcpi_stream_queued(&c->st);
+    s.peers = c->st.open;
+    return s;
+}
+
+int mcp_client_pollfds(mcp_client *c, struct pollfd *fds, int cap)
+{
+#ifndef MCP_NO_POSIX
+    int n = 0, i;
+    if (!c) return 0;
+    if (!fds) cap = 0;
+    mcpi_stream_pollfds(&c->st, true, fds, cap, &n);
+    for (i = 0; i < 2; i++) {
+        int fd = i ? c->box.rfd : c->child.err;
+        *(i ? &c->box_at : &c->err_at) = fd < 0 ? -1 : n;
+        if (fd < 0) continue;
+        if (n < cap) {
+            fds[n].fd = fd;
+            fds[n].events = POLLIN;
+            fds[n].revents = 0;
+        }
+        n++;
+    }
+    return n;
+#else
+    (void)c; (void)fds; (void)cap;
+    return 0;
+#endif
+}
+
+int mcp_client_timeout(const mcp_client *c)
+{
+    int64_t at, now;
+    if (!c) return -1;
+    if (c->done || (c->status != MCP_OK && (c->live || !c->told))) return 0;
+    if (c->st.open && mcpi_stream_has_line(&c->st)) return 0;
+    if (c->phase < MCPI_PHASE_LOST && (c->st.eof || c->st.broken)) return 0;
+    if (c->phase == MCPI_PHASE_FLUSH && mcpi_client_drained(c)) return 0;
+    at = mcpi_slots_next(&c->slots);
+    if (c->timer < at) at = c->timer;
+#ifndef MCP_NO_POSIX
+    if (mcpi_client_watches(c) && c->check_at < at) at = c->check_at;
+#endif
+    if (at == MCP_NEVER) return -1;
+    now = mcpi_client_clock(c);
+    return at <= now ? 0 : at - now > INT32_MAX ? INT32_MAX : (int)(at - now);
+}
+
+int mcp_client_step(mcp_client *c, const struct pollfd *fds, int n)
+{
+    int status = mcpi_client_enter(c);
+    if (status != MCP_OK) return status;
+#ifndef MCP_NO_POSIX
+    if (fds) {
+        mcpi_client_polled(c, fds, n);
+        mcpi_client_turn(c);
+        return mcpi_client_leave(c);
+    }
+#else
+    (void)fds;
+#endif
+    (void)n;
+    mcpi_client_pump(c, 0);
+    return mcpi_client_leave(c);
+}
+
+/* SIGPIPE stays blocked while a blocking function runs, the outermost of them. */
+typedef struct mcpi_shelter {
+    bool mine;
+#ifndef MCP_NO_POSIX
+    mcpi_sigpipe sigpipe;
+#endif
+} mcpi_shelter;
+
+static void mcpi_client_shelter(mcp_client *c, mcpi_shelter *s)
+{
+    s->mine = !c->shielded;
+    c->shielded = true;
+#ifndef MCP_NO_POSIX
+    if (!s->mine) return;
+    mcpi_sigpipe_block(&s->sigpipe);
+    if (c->st.open) mcpi_io_shield(&c->st.io, true);
+#endif
+}
+
+static int mcpi_client_unshelter(mcp_client *c, mcpi_shelter *s)
+{
+    int status;
+    if (s->mine) c->shielded = false;
+#ifndef MCP_NO_POSIX
+    if (s->mine && c->st.open) mcpi_io_shield(&c->st.io, false);
+#endif
+    status = mcpi_client_leave(c);
+#ifndef MCP_NO_POSIX
+    if (s->mine) mcpi_sigpipe_restore(&s->sigpipe);
+#endif
+    return status;
+}
+
+int mcp_client_wait(mcp_client *c, int timeout_ms)
+{
+    mcpi_shelter shelter;
+    int status = mcpi_client_enter(c);
+    if (status != MCP_OK) return status;
+    mcpi_client_shelter(c, &shelter);
+    mcpi_client_pump(c, c->phase == MCPI_PHASE_ENDED ? 0 : timeout_ms);
+    return mcpi_client_unshelter(c, &shelter);
+}
+
+const mcp_reply *mcp_client_call(mcp_client *c, const mcp_call *call)
+{
+    mcpi_shelter shelter;
+    mcpi_level *mine;
+    int status = mcpi_client_enter(c);
+    if (status == MCP_ERR_MISUSE) {
+        mcpi_reply_local(&c->nested, status);
+        return &c->nested;
+    }
+    if (status != MCP_OK) return status == MCP_ERR_CLOSED ? &mcpi_reply_freed : &mcpi_reply_nobody;
+    mine = &c->level[c->nest];
+    mcp_arena_reset(&mine->arena);
+    mine->done = false;
+    mcpi_client_shelter(c, &shelter);
+    if (mcpi_client_send(c, call, mine)) while (!mine->done && !c->freed) mcpi_client_pump(c, -1);
+    else {
+        mcpi_reply_local(&mine->reply, c->last);
+        if (mcp_client_error(c)[0]) mine->reply.message = c->error;
+    }
+    c->stop = false;
+    if (c->freed) mine = NULL;
+    (void)mcpi_client_unshelter(c, &shelter);
+    return mine ? &mine->reply : &mcpi_reply_freed;
+}
+
+#ifndef MCP_NO_POSIX
+mcp_poster *mcp_client_poster(mcp_client *c)
+{
+    if (!c || c->freed || (c->box.rfd < 0 && mcpi_mailbox_open(&c->box) != MCP_OK)) return NULL;
+    return mcpi_mailbox_poster(&c->box, &c->d.alloc);
+}
+#endif
+#endif /* MCP_NO_CLIENT */
+#ifndef MCP_NO_POSIX
+/* ============================================================================================================== *
+ * >>posix  the only part that touches the operating system                                                        *
+ * ============================================================================================================== */
+/* A library inside somebody else's program owns neither its descriptors nor its signals nor its children.
+   Most of the code below is there to keep to that.
+
+   Descriptors that were given keep their flags: O_NONBLOCK belongs to the open file, and so also to the
+   shell or the terminal that shares it. What kind of file it is decides how reading and writing are kept
+   from blocking. Descriptors of our own are close-on-exec, and never 0, 1 or 2, even when the program has
+   closed those: else the next printf would write into a pipe of ours.
+
+   No signal handler is set. SIGPIPE is blocked in this thread around a write, and taken back if the write
+   made it. SIGCHLD may be ignored or handled by the program, so that somebody else may reap our child: its
+   status is then unknown, and that is no error.
+
+   Nothing is kept in globals: what has to be known about the process is asked of the system.
+
+   Nothing waits, but for one thing: starting a child waits until exec has happened or failed, so that a
+   mistyped command is an error of the call that made it. */
+
+/* On Linux sigprocmask concerns this thread only, and needs no -lpthread where glibc is old. */
+#ifdef __linux__
+#  define MCPI_SIGMASK sigprocmask
+#else
+#  define MCPI_SIGMASK pthread_sigmask
+#endif
+#ifdef MSG_NOSIGNAL
+#  define MCPI_NOSIGNAL MSG_NOSIGNAL
+#else
+#  define MCPI_NOSIGNAL 0                   /* such systems have SO_NOSIGPIPE or F_SETNOSIGPIPE */
+#endif
+#ifdef SOCK_CLOEXEC
+#  define MCPI_SOCK_CLOEXEC SOCK_CLOEXEC    /* another thread may fork before mcpi_fd_own has set it */
+#else
+#  define MCPI_SOCK_CLOEXEC 0
+#endif
+#if !defined(MCP_NO_SERVER) || !defined(MCP_NO_CLIENT)
+#  define MCPI_ENGINE
+#endif
+
+/* -- descriptors ----------------------------------------------------------------------------------------- */
+
+/* Keeps errno. EINTR is not retried: the descriptor is gone, its number perhaps another thread's already. */
+static void mcpi_close(int *fd)
+{
+    int saved = errno;
+    if (*fd >= 0) (void)close(*fd);
+    *fd = -1;
+    errno = saved;
+}
+
+#if defined(MCPI_ENGINE) || defined(__linux__)
+/* Makes a new descriptor one of ours: close-on-exec, at least 3, non-blocking if asked. Its number is then
+   the one that is returned, or -1 when there was none or there are no more. */
+static int mcpi_fd_own(int fd, bool nonblock)
+{
+    int own = fd;
+    if (fd >= 0 && fd < 3) {
+        own = fcntl(fd, F_DUPFD_CLOEXEC, 3);
+        mcpi_close(&fd);
+    }
+    if (own < 0) return -1;
+    (void)fcntl(own, F_SETFD, FD_CLOEXEC);
+    if (nonblock) (void)fcntl(own, F_SETFL, fcntl(own, F_GETFL) | O_NONBLOCK);
+#ifdef F_SETNOSIGPIPE
+    (void)fcntl(own, F_SETNOSIGPIPE, 1);
+#endif
+    return own;
+}
+#endif
+
+#ifdef MCPI_ENGINE
+static bool mcpi_fd_own_pair(int pair[2], bool nonblock)
+{
+    pair[0] = mcpi_fd_own(pair[0], nonblock);
+    pair[1] = mcpi_fd_own(pair[1], nonblock);
+    if (pair[0] >= 0 && pair[1] >= 0) return true;
+    mcpi_close(&pair[0]);
+    mcpi_close(&pair[1]);
+    return false;
+}
+
+/* Where there is no pipe2, another thread that forks at the wrong moment passes the pipe on. */
+static bool mcpi_pipe(int ends[2])
+{
+#if defined(__linux__) && defined(SYS_pipe2)
+    bool made = syscall(SYS_pipe2, ends, O_CLOEXEC) == 0;
+#else
+    bool made = pipe(ends) == 0;
+#endif
+    if (!made) ends[0] = ends[1] = -1;
+    return made && mcpi_fd_own_pair(ends, false);
+}
+#endif
+
+/* How many are ready; 0 also when a signal came, and -1 is an error. */
+static int mcpi_poll(struct pollfd *fds, int n, int timeout_ms)
+{
+    int i, ready = poll(fds, (nfds_t)n, timeout_ms);
+    if (ready >= 0 || errno != EINTR) return ready;
+    for (i = 0; i < n; i++) fds[i].revents = 0;
+    return 0;
+}
+
+/* Any event counts. POLLNVAL too: some systems answer it for a terminal or /dev/null, and for the rest read
+   tells. */
+static bool mcpi_fd_ready(int fd, short events)
+{
+    struct pollfd p;
+    p.fd = fd;
+    p.events = events;
+    p.revents = 0;
+    return mcpi_poll(&p, 1, 0) > 0;
+}
+
+/* The status for errno. EWOULDBLOCK is EAGAIN on every system that has poll. */
+static int mcpi_errno_status(void)
+{
+    if (errno == EAGAIN || errno == EINTR) return MCP_ERR_AGAIN;
+    return errno == EPIPE ? MCP_ERR_CLOSED : MCP_ERR_TRANSPORT;
+}
+
+/* Bytes read, 0 at the end, or a status. A caller that lets it block does not hear of signals. */
+static ptrdiff_t mcpi_fd_read(int fd, void *buf, size_t n)
+{
+    ssize_t k;
+    do k = read(fd, buf, n); while (k < 0 && errno == EINTR);
+    return k < 0 ? mcpi_errno_status() : (ptrdiff_t)k;
+}
+
+/* -- SIGPIPE --------------------------------------------------------------------------------------------- */
+
+static bool mcpi_sigpipe_pending(void)
+{
+    sigset_t set;
+    return sigpending(&set) == 0 && sigismember(&set, SIGPIPE) == 1;
+}
+
+/* Until restore, a write without a reader fails with EPIPE, and this thread gets no signal for it. */
+static void mcpi_sigpipe_block(mcpi_sigpipe *s)
+{
+    sigset_t set;
+    s->pending = mcpi_sigpipe_pending();
+    (void)sigemptyset(&set);
+    (void)sigaddset(&set, SIGPIPE);
+    (void)MCPI_SIGMASK(SIG_BLOCK, &set, &s->old);
+    s->blocked = sigismember(&s->old, SIGPIPE) == 1;
+}
+
+/* Takes a SIGPIPE that came meanwhile, but none that was waiting before. Changes nothing else in the mask:
+   a callback may have done so. Keeps errno. */
+static void mcpi_sigpipe_restore(mcpi_sigpipe *s)
+{
+    int saved = errno, number;
+    sigset_t set;
+    (void)sigemptyset(&set);
+    (void)sigaddset(&set, SIGPIPE);
+    if (!s->pending && mcpi_sigpipe_pending()) (void)sigwait(&set, &number);
+    if (!s->blocked) (void)MCPI_SIGMASK(SIG_UNBLOCK, &set, NULL);
+    errno = saved;
+}
+
+/* Bytes written, or a status: MCP_ERR_CLOSED when nobody reads any more. */
+static ptrdiff_t mcpi_write(int fd, const void *buf, size_t n, bool shielded)
+{
+    mcpi_sigpipe sigpipe;
+    ssize_t k;
+    if (!shielded) mcpi_sigpipe_block(&sigpipe);
+    k = write(fd, buf, n);
+    if (!shielded) mcpi_sigpipe_restore(&sigpipe);
+    return k < 0 ? mcpi_errno_status() : (ptrdiff_t)k;
+}
+
+/* -- streams over descriptors ---------------------------------------------------------------------------- */
+/* How a descriptor is kept from blocking. A socket takes MSG_DONTWAIT. A regular file is not waited for,
+   and what is O_NONBLOCK already needs no care. A pipe is opened once more for writing, where the system
+   can do that: the new file description has flags of its own. All else is asked by poll before each read or
+   write, and written PIPE_BUF bytes at most: so much a pipe promises when it is ready, one byte more may
+   block. */
+
+enum { MCPI_FD_PLAIN, MCPI_FD_SOCKET, MCPI_FD_FIFO, MCPI_FD_ASK };   /* from MCPI_FD_FIFO on: asked by poll */
+
+typedef struct mcpi_fds {
+    mcp_allocator alloc;
+    int rfd, wfd;                           /* as given */
+    int out;                                /* where to write: wfd, or the same pipe opened once more */
+    int rkind, wkind;
+    bool own, ready, shield;                /* ready: the next read need not ask */
+} mcpi_fds;
+
+static int mcpi_fd_kind(int fd)
+{
+    struct stat st;
+    int flags = fcntl(fd, F_GETFL);
+    if (flags < 0) return MCP_ERR_ARGUMENT;
+    if (fstat(fd, &st) < 0) return MCPI_FD_PLAIN;       /* EOVERFLOW: a regular file over 2 GiB */
+    if (S_ISSOCK(st.st_mode)) return MCPI_FD_SOCKET;
+    if ((flags & O_NONBLOCK) || S_ISREG(st.st_mode)) return MCPI_FD_PLAIN;
+    return S_ISFIFO(st.st_mode) ? MCPI_FD_FIFO : MCPI_FD_ASK;
+}
+
+/* A terminal whose other side has gone says EIO. */
+static bool mcpi_fd_hung_up(int fd)
+{
+    struct stat st;
+    return errno == EIO && fstat(fd, &st) == 0 && S_ISCHR(st.st_mode);
+}
+
+/* Asking first costs a system call for each read. A loop that has polled already says so with
+   mcpi_io_readable. */
+static ptrdiff_t mcpi_fds_read(void *user, void *buf, size_t n)
+{
+    mcpi_fds *f = (mcpi_fds *)user;
+    bool ask = f->rkind >= MCPI_FD_FIFO && !f->ready;
+    ptrdiff_t k;
+    f->ready = false;
+    if (f->rkind == MCPI_FD_SOCKET) {
+        k = recv(f->rfd, buf, n, MSG_DONTWAIT);
+        return k < 0 ? mcpi_errno_status() : k;
+    }
+    if (ask && !mcpi_fd_ready(f->rfd, POLLIN)) return MCP_ERR_AGAIN;
+    k = mcpi_fd_read(f->rfd, buf, n);
+    return k < 0 && mcpi_fd_hung_up(f->rfd) ? 0 : k;
+}
+
+static ptrdiff_t mcpi_fds_write(void *user, const void *buf, size_t n)
+{
+    mcpi_fds *f = (mcpi_fds *)user;
+    ptrdiff_t k;
+    if (n > (size_t)1 << 30) n = (size_t)1 << 30;       /* some systems refuse more than INT_MAX */
+    if (f->wkind == MCPI_FD_SOCKET) {
+        k = send(f->out, buf, n, MSG_DONTWAIT | MCPI_NOSIGNAL);
+        return k < 0 ? mcpi_errno_status() : k;
+    }
+    if (f->wkind != MCPI_FD_PLAIN) {
+        if (!mcpi_fd_ready(f->out, POLLOUT)) return MCP_ERR_AGAIN;
+        if (n > PIPE_BUF) n = PIPE_BUF;
+    }
+    return mcpi_write(f->out, buf, n, f->shield);
+}
+
+/* One entry when reading and writing concern the same descriptor, since some systems want it once only. */
+static int mcpi_fds_poll(void *user, bool want_read, bool want_write, struct pollfd *fds, int cap)
+{
+    mcpi_fds *f = (mcpi_fds *)user;
+    int i, n = want_read && want_write && f->rfd != f->out ? 2 : want_read || want_write;
+    for (i = 0; i < n && i < cap; i++) {
+        bool reads = want_read && i == 0, writes = want_write && i == n - 1;
+        fds[i].fd = reads ? f->rfd : f->out;
+        fds[i].events = (short)((reads ? POLLIN : 0) | (writes ? POLLOUT : 0));
+        fds[i].revents = 0;
+    }
+    return n;
+}
+
+/* The pipe that was opened once more is ours, and while it is open its reader sees no end. */
+static void mcpi_fds_close(void *user)
+{
+    mcpi_fds *f = (mcpi_fds *)user;
+    mcp_allocator alloc = f->alloc;
+    if (f->out != f->wfd) mcpi_close(&f->out);
+    if (f->own && f->wfd != f->rfd) mcpi_close(&f->wfd);
+    if (f->own) mcpi_close(&f->rfd);
+    mcpi_free(&alloc, f, sizeof *f);
+}
+
+/* Once, when the stream is made. Where /proc is missing or the pipe is another user's, poll has to do. */
+static void mcpi_fds_prepare_write(mcpi_fds *f)
+{
+    (void)f;
+#ifdef __linux__
+    if (f->wkind == MCPI_FD_FIFO) {
+        char path[32];
+        int fd;
+        (void)mcpi_say(path, sizeof path, "/proc/self/fd/%d", f->wfd);
+        fd = mcpi_fd_own(open(path, O_WRONLY | O_NONBLOCK | O_CLOEXEC), false);
+        if (fd >= 0) { f->out = fd; f->wkind = MCPI_FD_PLAIN; }
+    }
+#endif
+#if !defined(MSG_NOSIGNAL) && defined(SO_NOSIGPIPE)
+    if (f->wkind == MCPI_FD_SOCKET) {
+        int on = 1;
+        (void)setsockopt(f->wfd, SOL_SOCKET, SO_NOSIGPIPE, &on, sizeof on);
+    }
+#endif
+}
+
+int mcp_io_fds(const mcp_allocator *alloc, int read_fd, int write_fd, bool own, mcp_io *out)
+{
+    int rkind = mcpi_fd_kind(read_fd), wkind = mcpi_fd_kind(write_fd);
+    mcpi_fds *f;
+    if (!out) return MCP_ERR_ARGUMENT;
+    memset(out, 0, sizeof *out);
+    if (rkind < 0 || wkind < 0) return MCP_ERR_ARGUMENT;
+    f = (mcpi_fds *)mcpi_zalloc(alloc, sizeof *f);
+    if (!f) return MCP_ERR_MEMORY;
+    if (alloc) f->alloc = *alloc;
+    f->rfd = read_fd;
+    f->wfd = f->out = write_fd;
+    f->rkind = rkind;
+    f->wkind = wkind;
+    f->own = own;
+    mcpi_fds_prepare_write(f);
+    out->read = mcpi_fds_read;
+    out->write = mcpi_fds_write;
+    out->poll = mcpi_fds_poll;
+    out->close = mcpi_fds_close;
+    out->user = f;
+    return MCP_OK;
+}
+
+#ifdef MCPI_ENGINE
+/* What a loop knows about the streams it polls. The next read need not ask, once: poll has seen something,
+   or the caller would rather wait in read. And writes need not block SIGPIPE, which the caller has done for
+   all of them. */
+static bool mcpi_io_is_fds(const mcp_io *io)
+{
+    return io->read == mcpi_fds_read;
+}
+
+static void mcpi_io_readable(const mcp_io *io)
+{
+    if (mcpi_io_is_fds(io)) ((mcpi_fds *)io->user)->ready = true;
+}
+
+static void mcpi_io_shield(const mcp_io *io, bool on)
+{
+    if (mcpi_io_is_fds(io)) ((mcpi_fds *)io->user)->shield = on;
+}
+#endif
+
+/* -- posts from other threads and signal handlers -------------------------------------------------------- */
+/* What is posted is a function and its argument, and these two pointers themselves travel through a pair of
+   sockets: send may be called anywhere, even in a signal handler, and C99 has no atomics to build a queue
+   in memory with. Sequenced packets where they exist, because shutdown is exact with them: a packet is
+   refused, or it is in the queue when shutdown returns. */
+
+typedef struct mcpi_letter { void (*fn)(void *owner, void *arg); void *arg; } mcpi_letter;
+
+struct mcp_poster { mcp_allocator alloc; int fd; };
+
+/* Shared by all posters of a mailbox, which wants no lock: a packet is sent whole or not at all. */
+int mcp_post(const mcp_poster *p, void (*fn)(void *owner, void *arg), void *arg)
+{
+    mcpi_letter letter;
+    int saved = errno, status = MCP_OK;
+    ssize_t k;
+    if (!p || !fn) return MCP_ERR_ARGUMENT;
+    letter.fn = fn;
+    letter.arg = arg;
+    k = send(p->fd, &letter, sizeof letter, MSG_DONTWAIT | MCPI_NOSIGNAL);
+    if (k < 0 && (errno == ENOBUFS || errno == ENOMEM)) errno = EAGAIN;     /* full, elsewhere */
+    if (k < 0) status = mcpi_errno_status() == MCP_ERR_AGAIN ? MCP_ERR_AGAIN : MCP_ERR_CLOSED;
+    errno = saved;
+    return status;
+}
+
+void mcp_poster_free(mcp_poster *p)
+{
+    mcp_allocator alloc;
+    if (!p) return;
+    alloc = p->alloc;
+    mcpi_close(&p->fd);
+    mcpi_free(&alloc, p, sizeof *p);
+}
+
+#ifdef MCPI_ENGINE
+/* macOS has no sequenced packets here; its datagrams keep their borders just as well. */
+static int mcpi_mailbox_open(mcpi_mailbox *m)
+{
+    int ends[2];
+    m->rfd = m->wfd = -1;
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | MCPI_SOCK_CLOEXEC, 0, ends) < 0
+        && socketpair(AF_UNIX, SOCK_DGRAM | MCPI_SOCK_CLOEXEC, 0, ends) < 0) return MCP_ERR_TRANSPORT;
+    if (!mcpi_fd_own_pair(ends, true)) return MCP_ERR_TRANSPORT;
+    m->rfd = ends[0];
+    m->wfd = ends[1];
+    return MCP_OK;
+}
+
+/* Has a descriptor of its own, so that it may outlive the mailbox. */
+static mcp_poster *mcpi_mailbox_poster(mcpi_mailbox *m, const mcp_allocator *a)
+{
+    mcp_poster *p = m->wfd < 0 ? NULL : (mcp_poster *)mcpi_zalloc(a, sizeof *p);
+    if (!p) return NULL;
+    if (a) p->alloc = *a;
+    p->fd = fcntl(m->wfd, F_DUPFD_CLOEXEC, 3);
+    if (p->fd >= 0) return p;
+    mcp_poster_free(p);
+    return NULL;
+}
+
+/* The next letter, if there is one. What has another length is none: the end of the mailbox has no bytes. */
+static bool mcpi_mailbox_take(int fd, mcpi_letter *letter)
+{
+    ssize_t k;
+    do k = recv(fd, letter, sizeof *letter, MSG_DONTWAIT); while (k < 0 && errno == EINTR);
+    return k == (ssize_t)sizeof *letter;
+}
+
+/* Calls what was posted, at most max; how many. A call may close the mailbox. */
+static int mcpi_mailbox_run(mcpi_mailbox *m, void *owner, int max)
+{
+    mcpi_letter letter;
+    int n = 0;
+    while (n < max && m->rfd >= 0 && mcpi_mailbox_take(m->rfd, &letter)) {
+        n++;
+        letter.fn(owner, letter.arg);
+    }
+    return n;
+}
+
+/* From here on posts are refused; what is queued is called with owner NULL. A post that races with this is
+   either run or refused. The writing side is shut down, since shutting down the other drops the queue on
+   some systems. */
+static void mcpi_mailbox_close(mcpi_mailbox *m)
+{
+    mcpi_letter letter;
+    int fd = m->rfd;
+    if (fd < 3) return;                     /* none, or all bits zero */
+    m->rfd = -1;
+    (void)shutdown(m->wfd, SHUT_WR);
+    mcpi_close(&m->wfd);
+    while (mcpi_mailbox_take(fd, &letter)) letter.fn(NULL, letter.arg);
+    mcpi_close(&fd);
+}
+
+static int64_t mcpi_clock_ms(void)
+{
+    struct timespec t;
+    if (clock_gettime(CLOCK_MONOTONIC, &t) < 0) return 0;
+    return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+#endif /* MCPI_ENGINE */
+
+#ifndef MCP_NO_SERVER
+/* -- standard streams ------------------------------------------------------------------------------------ */
+
+/* One line in one write. Dropped when stderr is a full pipe: a log must not stop the protocol. */
+static void mcpi_stderr(const char *text)
+{
+    char line[512];                         /* PIPE_BUF is at least this */
+    int saved = errno;
+    size_t n = mcpi_say(line, sizeof line - 1, "mcp: %s", text);
+    line[n++] = '\n';
+    if (mcpi_fd_ready(2, POLLOUT)) (void)mcpi_write(2, line, n, false);
+    errno = saved;
+}
+
+/* The guard leaves its mark in the open file: nobody else makes this process the owner of a descriptor 0
+   that is no terminal. Where /dev/null can have no owner a second server is not noticed, and just finds its
+   input at its end. */
+static bool mcpi_guard_taken(void)
+{
+    return fcntl(0, F_GETOWN) == (int)getpid() && !isatty(0);
+}
+
+/* What stray readers of descriptor 0 get; in a root without /dev/null, a pipe that nobody writes to. */
+static int mcpi_guard_null(void)
+{
+    int ends[2], fd = mcpi_fd_own(open("/dev/null", O_RDWR | O_CLOEXEC), false);
+    if (fd >= 0 || !mcpi_pipe(ends)) return fd;
+    mcpi_close(&ends[1]);
+    return ends[0];
+}
+
+/* Moves 0 and 1 out of the way. dup2 does it in one step: no other thread can get the number in between. */
+static bool mcpi_guard_redirect(void)
+{
+    int null = mcpi_guard_null();
+    bool ok = null >= 0 && dup2(null, 0) == 0 && (dup2(2, 1) == 1 || dup2(null, 1) == 1);
+    if (ok) (void)fcntl(0, F_SETOWN, getpid());
+    mcpi_close(&null);
+    return ok;
+}
+
+/* From here on the protocol has descriptors 0 and 1 for itself, under other numbers; a printf or a child of
+   the program finds /dev/null and stderr there. raw leaves 0 and 1 alone and only duplicates. */
+static int mcpi_guard_take(mcpi_guard *g, bool raw, char *why, size_t cap)
+{
+    int fd;
+    g->in = g->out = -1;
+    g->active = false;
+    for (fd = 0; fd < 2; fd++) {            /* a daemon may have closed them, or opened its database there */
+        if (fcntl(fd, F_GETFD) >= 0) continue;
+        (void)mcpi_say(why, cap, "descriptor %d is closed", fd);
+        return MCP_ERR_TRANSPORT;
+    }
+    if (mcpi_guard_taken()) {
+        (void)mcpi_say(why, cap, "another server of this process has stdin and stdout");
+        return MCP_ERR_MISUSE;
+    }
+    g->in = fcntl(0, F_DUPFD_CLOEXEC, 3);
+    g->out = fcntl(1, F_DUPFD_CLOEXEC, 3);
+    g->active = !raw && g->in >= 0 && g->out >= 0;
+    if (g->in >= 0 && g->out >= 0 && (raw || mcpi_guard_redirect())) return MCP_OK;
+    (void)mcpi_say(why, cap, "cannot move stdin and stdout away: %s", strerror(errno));
+    mcpi_guard_undo(g);
+    return MCP_ERR_TRANSPORT;
+}
+
+static void mcpi_guard_undo(mcpi_guard *g)
+{
+    if (g->active) {
+        (void)dup2(g->in, 0);
+        (void)dup2(g->out, 1);
+    }
+    g->active = false;
+    if (g->in >= 3) mcpi_close(&g->in);     /* all bits zero: nothing was taken */
+    if (g->out >= 3) mcpi_close(&g->out);
+}
+
+/* -- a listening Unix socket ----------------------------------------------------------------------------- */
+
+static int mcpi_socket(void)
+{
+    return mcpi_fd_own(socket(AF_UNIX, SOCK_STREAM | MCPI_SOCK_CLOEXEC, 0), true);
+}
+
+/* NULL: nobody listens at this address and its socket file, if any, can go; else why not. */
+static const char *mcpi_unix_occupied(const struct sockaddr_un *to)
+{
+    struct stat st;
+    int fd, failed;
+    if (lstat(to->sun_path, &st) < 0) return NULL;
+    if (!S_ISSOCK(st.st_mode)) return "there is a file that is no socket";
+    fd = mcpi_socket();
+    failed = fd >= 0 && connect(fd, (const struct sockaddr *)to, sizeof *to) == 0 ? 0 : errno;
+    mcpi_close(&fd);
+    if (failed == ECONNREFUSED || failed == ENOENT) return NULL;
+    if (failed == 0 || failed == EAGAIN || failed == EPROTOTYPE) return "another process listens there";
+    return strerror(failed);
+}
+
+/* NULL, or why not. */
+static const char *mcpi_unix_bind(int fd, const struct sockaddr_un *to)
+{
+    const char *why;
+    if (bind(fd, (const struct sockaddr *)to, sizeof *to) == 0) return NULL;
+    if (errno != EADDRINUSE) return strerror(errno);
+    why = mcpi_unix_occupied(to);
+    if (why) return why;
+    (void)unlink(to->sun_path);
+    return bind(fd, (const struct sockaddr *)to, sizeof *to) == 0 ? NULL : strerror(errno);
+}
+
+/* A listening descriptor, or a status and why. The socket file of a process that has died is replaced. */
+static int mcpi_listen_unix(const char *path, char *why, size_t cap)
+{
+    struct sockaddr_un to;
+    size_t len = strlen(path);
+    const char *wrong;
+    int fd;
+    memset(&to, 0, sizeof to);
+    if (len == 0 || len >= sizeof to.sun_path) {
+        (void)mcpi_say(why, cap, "the path of a socket has 1 to %z bytes, not %z",
+                       sizeof to.sun_path - 1, len);
+        return MCP_ERR_ARGUMENT;
+    }
+    to.sun_family = AF_UNIX;
+    memcpy(to.sun_path, path, len);
+    fd = mcpi_socket();
+    wrong = fd < 0 ? strerror(errno) : mcpi_unix_bind(fd, &to);
+    if (!wrong && listen(fd, SOMAXCONN) < 0) wrong = strerror(errno);
+    if (!wrong) return fd;
+    (void)mcpi_say(why, cap, "cannot listen on \"%s\": %s", path, wrong);
+    mcpi_close(&fd);
+    return MCP_ERR_TRANSPORT;
+}
+
+/* Who is at the other end, by the word of the system. */
+static void mcpi_peer_principal(int fd, char *principal, size_t cap)
+{
+#if defined(__linux__) && defined(SO_PEERCRED)
+    struct { int pid; unsigned uid, gid; } peer;        /* struct ucred, which only _GNU_SOURCE shows */
+    socklen_t len = sizeof peer;
+    bool known = getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &len) == 0 && peer.uid != ~0u;
+    if (known) (void)mcpi_say(principal, cap, "uid:%u", peer.uid);
+#elif defined(__APPLE__) || defined(__FreeBSD__) || defined(__DragonFly__) || defined(__OpenBSD__) \
+   || defined(__NetBSD__)
+    uid_t uid;
+    gid_t gid;
+    if (getpeereid(fd, &uid, &gid) == 0) (void)mcpi_say(principal, cap, "uid:%u", (unsigned)uid);
+#else
+    (void)fd; (void)principal; (void)cap;
+#endif
+}
+
+/* A non-blocking descriptor, or a status. A peer that left before it was accepted is none. With
+   MCP_ERR_TRANSPORT (no descriptors are left) poll goes on to report the listener as readable. */
+static int mcpi_accept(int fd, char *principal, size_t cap)
+{
+    int peer;
+    if (cap) *principal = 0;
+#if defined(__linux__) && defined(SYS_accept4)
+    peer = mcpi_fd_own((int)syscall(SYS_accept4, fd, NULL, NULL, SOCK_CLOEXEC), true);
+#else
+    peer = mcpi_fd_own(accept(fd, NULL, NULL), true);
+#endif
+    if (peer >= 0) {
+        mcpi_peer_principal(peer, principal, cap);
+        return peer;
+    }
+    if (errno == EAGAIN || errno == EINTR || errno == ECONNABORTED || errno == EPROTO) return MCP_ERR_AGAIN;
+    return MCP_ERR_TRANSPORT;
+}
+
+static void mcpi_unlisten(int *fd, const char *path)
+{
+    if (*fd >= 0) (void)unlink(path);
+    mcpi_close(fd);
+}
+#endif /* MCP_NO_SERVER */
+
+#ifndef MCP_NO_CLIENT
+/* -- starting a child ------------------------------------------------------------------------------------ */
+/* Between fork and exec only async-signal-safe calls are allowed: another thread may have held a lock of
+   malloc when we forked. So everything is worked out before. What goes wrong in the child comes back
+   through a pipe that exec closes: its end without a word is success. */
+
+#ifdef __APPLE__
+#  include <crt_externs.h>
+#  define MCPI_ENVIRON (*_NSGetEnviron())
+#else
+#  ifndef _GNU_SOURCE
+extern char **environ;
+#  endif
+#  define MCPI_ENVIRON environ
+#endif
+
+/* Why a child could not start. found: the file is there, so that ENOENT means the interpreter in its first
+   line. */
+typedef struct mcpi_failure { int error, in_chdir, found; } mcpi_failure;
+
+/* All that the child needs to know, on both sides of the fork. */
+typedef struct mcpi_image {
+    const mcpi_spawn *how;
+    const char **env; size_t env_size;
+    const char *dirs;                       /* where to search: PATH, or "" for a command that is a path */
+    char *file; size_t file_size;           /* room for each of them and the name */
+    int max_fd;
+    int pipe[4][2];                         /* stdin, stdout, stderr, failure */
+} mcpi_image;
+
+/* What is passed on with clean_env. */
+static bool mcpi_env_is_clean(const char *name, size_t len)
+{
+    const char *s = "HOME LOGNAME PATH SHELL TERM USER ";
+    size_t n;
+    for (; *s; s += n + 1) {
+        n = strcspn(s, " ");
+        if (n == len && memcmp(s, name, n) == 0) return true;
+    }
+    return false;
+}
+
+/* The entry with this name, which holds no NUL in its first len bytes. */
+static const char *mcpi_env_find(const char *const *list, const char *name, size_t len)
+{
+    for (; list && *list; list++)
+        if (strncmp(*list, name, len) == 0 && ((*list)[len] == '=' || !(*list)[len])) return *list;
+    return NULL;
+}
+
+/* The strings stay where they are; only the list is new. Of entries with one name the last holds. */
+static bool mcpi_env_make(mcpi_image *im)
+{
+    const mcpi_spawn *how = im->how;
+    const char *const *base = (const char *const *)MCPI_ENVIRON, *const *e;
+    size_t n = 1, len;
+    for (e = base; e && *e; e++) n++;
+    for (e = how->env; e && *e; e++) n++;
+    im->env_size = n * sizeof *im->env;
+    im->env = (const char **)mcpi_alloc(how->alloc, im->env_size);
+    if (!im->env) return false;
+    n = 0;
+    for (e = base; e && *e; e++) {
+        len = strcspn(*e, "=");
+        if (how->clean_env && !mcpi_env_is_clean(*e, len)) continue;
+        if (!mcpi_env_find(how->env, *e, len)) im->env[n++] = *e;
+    }
+    for (e = how->env; e && *e; e++) {
+        len = strcspn(*e, "=");
+        if (len && (*e)[len] && !mcpi_env_find(e + 1, *e, len)) im->env[n++] = *e;
+    }
+    im->env[n] = NULL;
+    return true;
+}
+
+/* Which file it is cannot be decided here: a relative PATH is relative to the child's directory, and only
+   execve knows what may be executed. So the child tries them all, and here is the room for it. false: no
+   memory. */
+static bool mcpi_image_make(mcpi_image *im)
+{
+    const char *path, *name = im->how->argv[0];
+    if (!mcpi_env_make(im)) return false;
+    path = mcpi_env_find(im->env, "PATH", 4);
+    im->dirs = strchr(name, '/') ? "" : path && path[4] ? path + 5 : "/usr/bin:/bin";
+    im->file_size = strlen(im->dirs) + strlen(name) + 2;
+    im->file = (char *)mcpi_alloc(im->how->alloc, im->file_size);
+    return im->file != NULL;
+}
+
+static void mcpi_image_free(mcpi_image *im)
+{
+    mcpi_free(im->how->alloc, im->env, im->env_size);
+    mcpi_free(im->how->alloc, im->file, im->file_size);
+}
+
+/* For execve, whose strings are const in all but their type. */
+static char *const *mcpi_exec_list(const char *const *list)
+{
+    char *const *same;
+    memcpy(&same, &list, sizeof same);
+    return same;
+}
+
+/* Tries each directory as execvp does (an empty one is the current), but never a shell. Returns only when
+   it fails. A directory that may not be searched says nothing about the command; a file that may not be
+   executed does. */
+static void mcpi_child_exec(const mcpi_image *im, mcpi_failure *why)
+{
+    const char *dir = im->dirs, *name = im->how->argv[0];
+    why->error = ENOENT;
+    for (;;) {
+        size_t len = strcspn(dir, ":"), at = len;
+        bool there, stop;
+        int error;
+        memcpy(im->file, dir, len);
+        if (len) im->file[at++] = '/';
+        memcpy(im->file + at, name, strlen(name) + 1);
+        (void)execve(im->file, mcpi_exec_list(im->how->argv), mcpi_exec_list(im->env));
+        error = errno;
+        there = access(im->file, F_OK) == 0;
+        stop = error != ENOENT && error != ENOTDIR && error != EACCES;
+        if (there || stop || !*im->dirs) { why->error = error; why->found = there; }
+        if (stop || !dir[len]) return;
+        dir += len + 1;
+    }
+}
+
+/* The program's descriptors are nobody else's business; not all of them are close-on-exec. */
+static void mcpi_close_from(int fd, int max)
+{
+#if defined(__linux__) && defined(SYS_close_range)
+    if (syscall(SYS_close_range, (unsigned)fd, ~0u, 0) == 0) return;
+#endif
+    for (; fd < max; fd++) (void)close(fd);
+}
+
+/* The child's life up to exec. All pipe ends are at least 3, so that no dup2 here overwrites one that is
+   still needed. */
+static void mcpi_child_main(const mcpi_image *im)
+{
+    mcpi_failure why;
+    sigset_t none;
+    int number;
+    ssize_t told;
+    memset(&why, 0, sizeof why);
+    for (number = 1; number < NSIG; number++) (void)signal(number, SIG_DFL);
+    (void)setpgid(0, 0);
+    (void)dup2(im->pipe[0][0], 0);
+    (void)dup2(im->pipe[1][1], 1);
+    if (im->pipe[2][1] >= 0) (void)dup2(im->pipe[2][1], 2);
+    else if (fcntl(2, F_SETFD, 0) < 0) (void)open("/dev/null", O_RDWR);     /* is 2, the lowest free */
+    (void)dup2(im->pipe[3][1], 3);
+    (void)fcntl(3, F_SETFD, FD_CLOEXEC);
+    mcpi_close_from(4, im->max_fd);
+    (void)sigemptyset(&none);
+    (void)sigprocmask(SIG_SETMASK, &none, NULL);
+    if (im->how->cwd && chdir(im->how->cwd) < 0) {
+        why.error = errno;
+        why.in_chdir = 1;
+    } else mcpi_child_exec(im, &why);
+    told = write(3, &why, sizeof why);
+    _exit(told < 0 ? 126 : 127);
+}
+
+/* All signals wait meanwhile, so that no handler of the program runs in the child, where the threads have
+   gone that it may count on. The child sets dispositions first, and then the mask. */
+static pid_t mcpi_fork(const mcpi_image *im)
+{
+    sigset_t all, old;
+    pid_t pid;
+    (void)sigfillset(&all);
+    (void)MCPI_SIGMASK(SIG_SETMASK, &all, &old);
+    pid = fork();
+    if (pid == 0) mcpi_child_main(im);
+    (void)MCPI_SIGMASK(SIG_SETMASK, &old, NULL);
+    return pid;
+}
+
+/* The process, or -1 and why. The child has its own group before exec, and so before this returns. */
+static pid_t mcpi_child_launch(mcpi_image *im, mcpi_failure *why)
+{
+    int i;
+    pid_t pid = -1;
+    bool ok = true;
+    for (i = 0; i < 4; i++) im->pipe[i][0] = im->pipe[i][1] = -1;
+    for (i = 0; ok && i < 4; i++) ok = (i == 2 && !im->how->capture_stderr) || mcpi_pipe(im->pipe[i]);
+    if (ok) pid = mcpi_fork(im);
+    why->error = errno;
+    for (i = 0; i < 4; i++) mcpi_close(&im->pipe[i][i != 0]);
+    if (pid > 0 && mcpi_fd_read(im->pipe[3][0], why, sizeof *why) == (ptrdiff_t)sizeof *why) {
+        while (waitpid(pid, NULL, 0) < 0 && errno == EINTR) { }
+        pid = -1;
+    }
+    mcpi_close(&im->pipe[3][0]);
+    return pid;
+}
+
+static void mcpi_child_explain(const mcpi_spawn *how, const mcpi_failure *f, char *why, size_t cap)
+{
+    const char *detail = strerror(f->error);
+    if (f->in_chdir) {
+        (void)mcpi_say(why, cap, "cannot change directory to \"%s\": %s", how->cwd, detail);
+        return;
+    }
+    if (f->error == ENOENT && f->found) detail = "the interpreter in its first line was not found";
+    else if (f->error == ENOENT && !strchr(how->argv[0], '/')) detail = "not found in PATH";
+    (void)mcpi_say(why, cap, "cannot start \"%s\": %s", how->argv[0], detail);
+}
+
+/* MCP_OK; or MCP_ERR_SPAWN and a sentence, or MCP_ERR_MEMORY: then there is no process, no zombie, and no
+   descriptor that was not there before. Our ends of the pipes are non-blocking, the child's are not. */
+static int mcpi_child_start(mcpi_child *ch, const mcpi_spawn *how, char *why, size_t cap)
+{
+    mcpi_image im;
+    mcpi_failure failure;
+    pid_t pid;
+    long limit = sysconf(_SC_OPEN_MAX);
+    memset(ch, 0, sizeof *ch);
+    memset(&im, 0, sizeof im);
+    memset(&failure, 0, sizeof failure);
+    ch->in = ch->out = ch->err = -1;
+    if (!how->argv || !how->argv[0] || !how->argv[0][0]) {
+        (void)mcpi_say(why, cap, "no command to start");
+        return MCP_ERR_SPAWN;
+    }
+    im.how = how;
+    im.max_fd = limit < 0 || limit > 65536 ? 65536 : (int)limit;
+    if (!mcpi_image_make(&im)) { mcpi_image_free(&im); return MCP_ERR_MEMORY; }
+    pid = mcpi_child_launch(&im, &failure);
+    mcpi_image_free(&im);
+    ch->in = mcpi_fd_own(im.pipe[0][1], true);
+    ch->out = mcpi_fd_own(im.pipe[1][0], true);
+    ch->err = mcpi_fd_own(im.pipe[2][0], true);
+    if (pid > 0) {
+        ch->pid = pid;
+        return MCP_OK;
+    }
+    mcpi_close(&ch->in);
+    mcpi_close(&ch->out);
+    mcpi_close(&ch->err);
+    mcpi_child_explain(how, &failure, why, cap);
+    return MCP_ERR_SPAWN;
+}
+
+/* -- the end of a child ---------------------------------------------------------------------------------- */
+/* Its number is the child's own until it is reaped, and so is that of its group. So we look first without
+   reaping, and a signal goes out only while the child is there, be it as a zombie: else it might hit a
+   stranger. Nothing but exactly our process is ever waited for. */
+
+/* 1: it has exited and can be reaped. 0: it runs. -1: there is none, or not any more. */
+static int mcpi_child_peek(mcpi_child *ch)
+{
+    siginfo_t info;
+    int failed;
+    if (ch->pid == 0 || ch->exited) return -1;
+    memset(&info, 0, sizeof info);          /* some systems leave it alone while the child runs */
+    do failed = waitid(P_PID, (id_t)ch->pid, &info, WEXITED | WNOHANG | WNOWAIT);
+    while (failed && errno == EINTR);
+    ch->exited = failed && errno == ECHILD; /* somebody else has reaped it */
+    return ch->exited ? -1 : !failed && info.si_pid != 0;
+}
+
+/* To its whole group. */
+static void mcpi_child_signal(mcpi_child *ch, int sig)
+{
+    if (mcpi_child_peek(ch) < 0) return;
+    if (kill((pid_t)-ch->pid, sig) < 0) (void)kill((pid_t)ch->pid, sig);
+}
+
+/* Reaps the child if it has exited. kill_group takes along what it left in its group: `sh -c "server &
+   exit"`. */
+static void mcpi_child_reap(mcpi_child *ch, bool kill_group)
+{
+    pid_t pid = (pid_t)ch->pid, got;
+    if (mcpi_child_peek(ch) <= 0) return;
+    if (kill_group) (void)kill(-pid, SIGKILL);
+    got = waitpid(pid, &ch->wstatus, WNOHANG);
+    ch->known = got == pid;
+    ch->exited = got != 0;
+}
+
+/* Names for the signals that end programs; their numbers differ between systems. */
+typedef struct mcpi_signal_name { unsigned char number; char name[5]; } mcpi_signal_name;
+static const mcpi_signal_name mcpi_signal_names[] = {
+    {SIGHUP, "HUP"}, {SIGINT, "INT"}, {SIGQUIT, "QUIT"}, {SIGILL, "ILL"}, {SIGTRAP, "TRAP"},
+    {SIGABRT, "ABRT"}, {SIGBUS, "BUS"}, {SIGFPE, "FPE"}, {SIGKILL, "KILL"}, {SIGSEGV, "SEGV"},
+    {SIGPIPE, "PIPE"}, {SIGALRM, "ALRM"}, {SIGTERM, "TERM"}, {SIGSYS, "SYS"}
+};
+
+/* A phrase that goes on after "the server", empty while it runs. Its length. */
+static size_t mcpi_child_why(const mcpi_child *ch, char *buf, size_t cap)
+{
+    size_t i;
+    int sig;
+    if (!ch->exited) return mcpi_say(buf, cap, "%s", "");
+    if (!ch->known) return mcpi_say(buf, cap, "exited, status unknown");
+    if (WIFEXITED(ch->wstatus)) return mcpi_say(buf, cap, "exited with status %d", WEXITSTATUS(ch->wstatus));
+    sig = WTERMSIG(ch->wstatus);
+    for (i = 0; i < sizeof mcpi_signal_names / sizeof *mcpi_signal_names; i++)
+        if (mcpi_signal_names[i].number == sig)
+            return mcpi_say(buf, cap, "was killed by signal %d (SIG%s)", sig, mcpi_signal_names[i].name);
+    return mcpi_say(buf, cap, "was killed by signal %d", sig);
+}
+#endif /* MCP_NO_CLIENT */
+#endif /* MCP_NO_POSIX */
+#ifdef __cplusplus
+}
+#endif
+#endif /* MCP_IMPLEMENTED */
+#endif /* MCP_IMPLEMENTATION */
+
+/*
+MIT No Attribution
+
+Copyright 2026 the mcp.h authors
+
+Permission is hereby granted, free of charge, to any person obtaining a copy of this software and associated documentation files (the
+"Software"), to deal in the Software without restriction, including without limitation the rights to use, copy, modify, merge, publish,
+distribute, sublicense, and/or sell copies of the Software, and to permit persons to whom the Software is furnished to do so.
+
+THE SOFTWARE IS PROVIDED "AS IS", WITHOUT WARRANTY OF ANY KIND, EXPRESS OR IMPLIED, INCLUDING BUT NOT LIMITED TO THE WARRANTIES OF
+MERCHANTABILITY, FITNESS FOR A PARTICULAR PURPOSE AND NONINFRINGEMENT. IN NO EVENT SHALL THE AUTHORS OR COPYRIGHT HOLDERS BE LIABLE FOR ANY
+CLAIM, DAMAGES OR OTHER LIABILITY, WHETHER IN AN ACTION OF CONTRACT, TORT OR OTHERWISE, ARISING FROM, OUT OF OR IN CONNECTION WITH THE SOFTWARE
+OR THE USE OR OTHER DEALINGS IN THE SOFTWARE.
+*/

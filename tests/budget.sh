@@ -1,0 +1,48 @@
+#!/bin/sh
+# Sizes and names: the promises that README makes about what ends up in a program.
+. tests/lib.sh
+
+# shellcheck disable=SC2086  # flags are meant to be split
+object()
+{
+    out=$work/$1.o src=$2; shift 2
+    $CC -std=c99 -Os "$@" -I. -c "$src" -o "$out" || { bad "$src $* does not compile"; finish; }
+}
+
+# Machine code: the sections .text*. Tables, strings and unwind data are told beside it.
+text() { size -A "$work/$1.o" | awk '/^\.text/ { n += $2 } END { print n + 0 }'; }
+rest() { size "$work/$1.o" | awk -v t="$(text "$1")" 'NR == 2 { print $1 - t }'; }
+impl=tests/compile/implementation.c
+object all $impl
+if have size && size -A "$work/all.o" >/dev/null 2>&1; then
+    object json tests/compile/json_only.c
+    object server $impl -DMCP_NO_CLIENT
+    most "code of the JSON reader and writer (and $(rest json) bytes of tables and unwind data)" "$(text json)" 12288
+    most "code of the stdio server ($(rest server))" "$(text server)" 49152
+    most "code of everything ($(rest all))" "$(text all)" 163840
+    names=$(nm "$work/all.o" 2>/dev/null | awk '$2 ~ /^[dDbBC]$/ { print $3 }')
+    most "data and bss of everything ${names:+($(echo $names))}" "$(size "$work/all.o" | awk 'NR == 2 { print $2 + $3 }')" 0
+else
+    skip 'sizes: there is no size(1) that knows -A'
+fi
+
+if have nm; then
+    others=$(nm -g "$work/all.o" | awk '$2 ~ /^[A-TV-Z]$/ { print $3 }' | grep -v '^_*mcp_' | grep -v '^_*main$')
+    check "all exported names begin with mcp_ ${others:+($(echo $others))}" test -z "$others"
+    object static $impl -DMCP_STATIC
+    others=$(nm -g "$work/static.o" | awk '$2 ~ /^[A-TV-Z]$/ { print $3 }' | grep -v '^_*main$')
+    check "MCP_STATIC exports nothing ${others:+($(echo $others))}" test -z "$others"
+else
+    skip 'names: there is no nm(1)'
+fi
+
+lines() { $CC -std=c99 -I. -E "$1" | grep -v '^#' | grep -c '[^[:space:]]'; }
+printf '#include <stddef.h>\n#include <stdint.h>\n#include <stdbool.h>\n' >"$work/std.c"
+cp "$work/std.c" "$work/mcp.c"; echo '#include "mcp.h"' >>"$work/mcp.c"
+most 'preprocessed lines that an include adds' "$(($(lines "$work/mcp.c") - $(lines "$work/std.c")))" 700
+most 'lines of mcp.h' "$(wc -l <mcp.h | tr -d ' ')" 14000
+for e in examples/*.c; do
+    [ $e = examples/mcp.c ] && continue         # a command, not a lesson
+    most "lines of $e" "$(wc -l <$e | tr -d ' ')" 100
+done
+finish

@@ -1,0 +1,48 @@
+#!/bin/sh
+# The part of the compile matrix that needs one C compiler, and a C++ compiler if there is one.
+. tests/lib.sh
+. tests/compile/flags.sh
+src=tests/compile
+
+# shellcheck disable=SC2086  # flags are meant to be split
+{
+for std in c99 c11; do
+    try "$std: the header alone" $CC -std=$std $C_WARN -I. -c $src/header.c -o "$work/header-$std.o"
+    try "$std: the implementation" $CC -std=$std $C_WARN -I. -c $src/implementation.c -o "$work/impl-$std.o"
+done
+for switches in -DMCP_STATIC -DMCP_NO_SERVER -DMCP_NO_CLIENT -DMCP_NO_POSIX -DMCP_NO_PRINTF \
+        '-DMCP_NO_SERVER -DMCP_NO_CLIENT' '-DMCP_NO_POSIX -DMCP_NO_CLIENT -DMCP_NO_PRINTF -DMCP_STATIC'; do
+    try "c99: $switches" $CC -std=c99 $C_WARN $switches -I. -c $src/implementation.c \
+        -o "$work/impl$(echo "$switches" | tr -d ' ').o"
+done
+try 'c99: twice in one file' $CC -std=c99 $C_WARN -I. -c $src/twice.c -o "$work/twice.o"
+try 'gnu99: the header first, then the implementation' $CC -std=gnu99 -DHEADER_FIRST $C_WARN -I. -c $src/twice.c -o "$work/twice2.o"
+try 'two files, one with the implementation' $CC -std=c99 $C_WARN -I. $src/unit_a.c $src/unit_b.c -o "$work/two"
+try 'two files with MCP_STATIC' $CC -std=c99 $C_WARN -DMCP_STATIC -I. $src/unit_a.c $src/unit_b.c -o "$work/two_static"
+settle
+for p in two two_static; do check "$p runs" "$work/$p"; done
+
+echo '#include <features.h>' >"$work/glibc.c"; echo '#ifndef __GLIBC__
+#error
+#endif' >>"$work/glibc.c"
+if $CC -E "$work/glibc.c" >/dev/null 2>&1; then
+    $CC -std=c99 -I. -c $src/libc_first.c -o "$work/first.o" 2>"$work/first.err"
+    check 'c99: a libc header before mcp.h is told in a sentence' grep -q 'include mcp.h (with MCP_IMPLEMENTATION) before any libc header' "$work/first.err"
+    try 'c99: ... and -D_GNU_SOURCE mends it' $CC -std=c99 -D_GNU_SOURCE $C_WARN -I. -c $src/libc_first.c -o "$work/first.o"
+else
+    echo 'not glibc: headers may come in any order'
+fi
+$CC -std=c99 -DMCP_STATIC -I. -c $src/header.c -o "$work/static.o" 2>"$work/static.err"
+check 'MCP_STATIC without the implementation is told in a sentence' grep -q 'MCP_STATIC needs MCP_IMPLEMENTATION' "$work/static.err"
+
+if have ${CXX%% *}; then
+    try 'c++11: the header alone' $CXX -std=c++11 $CXX_WARN -x c++ -I. -c $src/header.c -o "$work/header-cxx.o"
+    try 'c++11: the implementation' $CXX -std=c++11 $CXX_WARN -x c++ -I. -c $src/implementation.c -o "$work/impl-cxx.o"
+    try 'c++11: a program that uses it' $CXX -std=c++11 $CXX_WARN -I. $src/cplusplus.cpp -o "$work/cxx"
+    settle
+    check 'the C++ program runs' "$work/cxx"
+else
+    skip "no C++ compiler ($CXX)"
+fi
+}
+finish

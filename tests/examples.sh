@@ -1,0 +1,68 @@
+#!/bin/sh
+# The examples do what they say: output and exit status of each. Wants them built in $BUILD.
+. tests/lib.sh
+PATH=$BUILD:$PATH
+export PATH
+
+# says NAME STATUS PATTERN COMMAND...: the command ends with that status, and its output has a line like the pattern (grep's)
+says()
+{
+    name=$1 status=$2 pattern=$3; shift 3
+    "$@" >"$work/out" 2>&1 </dev/null
+    s=$?
+    if [ $s = "$status" ] && grep -q -e "$pattern" "$work/out"; then ok "$name"
+    else bad "$name: status $s, wanted $status and /$pattern/" "$(cat "$work/out")"; fi
+}
+
+says 'hello_client lists'            0 '^greet: Say hello to someone\.$'    hello_client hello_server
+says 'hello_client calls'            0 '^Hello, C!$'                        hello_client hello_server
+says 'hello_client: no such server'  1 'cannot start "no_such_server"'      hello_client no_such_server
+for era in auto modern legacy; do
+    says "mcp tools, $era"           0 '^ *name: string$'                   mcp tools --era $era -- hello_server
+    says "mcp call, $era"            0 '^Hello, you!$'                      mcp call --era $era greet '{"name": "you"}' -- hello_server
+    says "mcp info, $era"            0 '^name  *hello$'                     mcp info --era $era hello_server
+    says "mcp ping, $era"            0 'answers in'                         mcp ping --era $era hello_server
+    says "mcp call fails, $era"      1 'this tool always fails'             mcp call --era $era fail -- faults_server
+    says "mcp, the server's error, $era" 4 '.'                              mcp call --era $era no_such_tool '{}' -- hello_server
+done
+says 'mcp info, legacy is told'      0 '^protocol  *2025-11-25, legacy'     mcp info --era legacy -- hello_server
+says 'mcp info, auto finds modern'   0 '^protocol  *2026-07-28, modern'     mcp info -- hello_server
+says 'mcp call without arguments'    0 '^Hello, world!$'                    mcp call greet -- hello_server
+says 'mcp call --json'               0 '^{.*"text":"Hello, world!"'         mcp call --json greet -- hello_server
+says 'mcp tools --json'              0 '^{"tools":\[{"name":"greet",'       mcp tools --json hello_server
+says 'mcp call, arguments on stdin'  0 '^Hello, pipe!$'                     sh -c 'echo "{\"name\":\"pipe\"}" | mcp call greet - -- hello_server'
+says 'mcp --help'                    0 '^exit status:'                      mcp --help
+says 'mcp --version'                 0 '^mcp [0-9]'                         mcp --version
+says 'mcp alone'                     2 'Try'                                mcp
+says 'mcp, no such option'           2 'no such option: --frob'             mcp tools --frob
+says 'mcp, no such era'              2 'no such era: old'                   mcp tools --era old hello_server
+says 'mcp, no such command'          2 'no such command: frob'              mcp frob -- hello_server
+says 'mcp, no server'                2 'which server'                       mcp tools
+says 'mcp call, arguments not JSON'  2 'not a JSON object'                  mcp call greet '{"name": ' -- hello_server
+says 'mcp call, arguments no object' 2 'not a JSON object'                  mcp call greet '[1]' -- hello_server
+says 'mcp, cannot start'             3 'cannot start "no_such_server": not found in PATH'  mcp tools no_such_server
+says 'mcp, a server that exits'      3 'exited with status 7'               mcp tools -- sh -c 'exit 7'
+says 'mcp call -t'                   5 '.'                                  mcp call -t 0.3 slow '{"ms": 20000}' -- faults_server
+# The command between: sh gives a job in the background no stdin of its own.
+says 'a server that dies in a call'  6 'exited with status 9'               mcp call slow '{"ms": 20000}' -- \
+    sh -c 'exec 3<&0; faults_server <&3 & sleep 1; kill -9 $!; exit 9'
+says 'worker_server counts'          0 '^9592 primes below 100000$'         mcp call primes '{"below": 100000}' -- worker_server
+says 'worker_server, EOF while it works' 5 '.'                              mcp call -t 0.2 primes '{"below": 4000000000}' -- worker_server
+says 'loop_client: an answer'        0 '^a short one: 9592 primes'          loop_client worker_server
+check 'loop_client: a deadline'      grep -q '^one with 500 ms.*: no answer' "$work/out"
+check 'loop_client: a cancel'        grep -q '^one that will be cancelled: cancelled' "$work/out"
+says 'fixed_server'                  0 '^The LED is on\.$'                  mcp call led '{"on": true}' -- fixed_server
+says 'fixed_server tells its memory' 0 '^at most [0-9]* of [0-9]* bytes'    mcp call led -- fixed_server
+
+# unix_server: two clients, one after the other, to one server.
+# shellcheck disable=SC2086
+if $CC -std=c99 $CPPFLAGS $CFLAGS -I. -o "$work/unix_client" tests/fixtures/unix_client.c $LDFLAGS -lpthread $LDLIBS; then
+    unix_server "$work/s" & server=$!
+    i=0; while [ ! -S "$work/s" ] && [ $i -lt 50 ]; do sleep 0.1; i=$((i + 1)); done
+    says 'unix_server'               0 '^Hello, stranger on the socket!$'   "$work/unix_client" "$work/s"
+    says 'unix_server, once more'    0 '^Hello, stranger on the socket!$'   "$work/unix_client" "$work/s"
+    kill $server; wait $server 2>/dev/null
+else
+    bad 'unix_client does not compile'
+fi
+finish
