@@ -17,7 +17,7 @@ VERSION  = 0.1.0
 B        = build
 COMPILE  = $(CC) -std=c99 -O1 $(CPPFLAGS) -I. $(CFLAGS)
 LINK     = $(LDFLAGS) -lpthread $(LDLIBS)
-ENV      = CC='$(CC)' CXX='$(CXX)' CPPFLAGS='$(CPPFLAGS)' CFLAGS='$(CFLAGS)' LDFLAGS='$(LDFLAGS)' LDLIBS='$(LDLIBS)'
+ENV      = BUILD='$(B)' CC='$(CC)' CXX='$(CXX)' CPPFLAGS='$(CPPFLAGS)' CFLAGS='$(CFLAGS)' LDFLAGS='$(LDFLAGS)' LDLIBS='$(LDLIBS)'
 RUN      = $(ENV) sh tests/run.sh
 
 EXAMPLES = $(B)/hello_server $(B)/hello_client $(B)/loop_client $(B)/worker_server $(B)/unix_server \

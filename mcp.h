@@ -37,16 +37,17 @@
    2025-03-26 and 2024-11-05. The library finds out, and does on the wire what that revision wants.
 
    OWNERSHIP
-       What you pass in is copied: free it when the call returns. Buffers given to a _fixed or _inplace function or to a
-       pool, and what `user` points at, stay yours and must outlive the object. A stream that an object has taken is
+       What you pass in is copied: free it when the call returns. Buffers given to a _fixed or _inplace function or to
+   a pool, and what `user` points at, stay yours and must outlive the object. A stream that an object has taken is
        closed by that object.
-       What you are handed lives until your callback returns; outside callbacks, until your next call that can move the
-       object on (step, run, wait, call, close, free): getters, send and error never end it. What you parse into an
+       What you are handed lives until your callback returns; outside callbacks, until your next call that can move
+   the object on (step, run, wait, call, close, free): getters, send and error never end it. What you parse into an
        arena lives as long as the arena.
 
-   CALLBACKS run outside the reader and may call anything, also a blocking call on the same object, or free it. They
-   nest eight deep. `free` calls every pending callback before it returns and none after; inside a callback the memory
-   goes when the outermost call has returned. send, cancel and answer never call back before they return.
+   CALLBACKS (handlers, timers, posted functions, fn, on_..., each) run outside the reader and may call anything, also
+   a blocking call on the same object, or free it. They nest eight deep. `free` calls every pending callback before it
+   returns and none after; inside a callback the memory goes when the outermost call has returned. send, cancel and
+   answer never call back before they return.
 
    THREADS AND SIGNALS No threads, no signal handlers, no globals. One thing may be touched from any thread or signal
    handler: a poster (mcp_server_poster, mcp_client_poster), which hands a function back to the object's loop. The
@@ -57,7 +58,8 @@
        MCP_STATIC          that file       all functions are static: for a program of one file
        MCP_API             everywhere      what stands before each declaration; default extern
        MCP_NO_SERVER       everywhere      without the server (saves about a third)
-       MCP_NO_CLIENT       everywhere      without the client (saves about a third)
+       MCP_NO_CLIENT       everywhere      without the client and what only it needs: replies, the pending table
+                                           (saves about a third)
        MCP_NO_POSIX        everywhere      without descriptors, processes, sockets, clock: bytes in and out by your
                                            own mcp_io, time by now_ms
        MCP_NO_PRINTF       everywhere      without the ...f functions, and so without <stdio.h>
@@ -74,7 +76,7 @@
 #      endif
 #    elif defined(__linux__)
 #      if defined(_FEATURES_H) && !defined(_POSIX_C_SOURCE) && !defined(_GNU_SOURCE) && !defined(_DEFAULT_SOURCE)
-         /* If a compile error led you here: a libc header came before mcp.h and fixed the names that are visible. */
+/* If a compile error led you here: a libc header came before mcp.h and fixed the names that are visible. */
 #        error "include mcp.h (with MCP_IMPLEMENTATION) before any libc header, or compile with -D_GNU_SOURCE"
 #      endif
 #      ifndef _DEFAULT_SOURCE
@@ -326,7 +328,9 @@ MCP_API void mcp_msg_classify(const mcp_json *value, mcp_msg *out);
 /* An id: generation and slot in one number that counts up from 1. It fits in 53 bits, is never used twice, stays
    below 2^31 for the first 2^30 requests at least, and 0 is never valid. A stale id matches nothing. */
 typedef uint64_t mcp_id;
+#define MCP_NEVER INT64_MAX                 /* a time that does not come */
 
+#ifndef MCP_NO_CLIENT
 /* How a request ended. Everything it points at lives until the callback returns (or as the function that gave it
    says). */
 typedef struct mcp_reply {
@@ -335,8 +339,8 @@ typedef struct mcp_reply {
     mcp_id id;
     const mcp_json *result;                 /* MCP_OK: the result object as it came */
     int64_t code;                           /* MCP_ERR_PEER: the JSON-RPC error's code ... */
-    const char *message;                    /* ... and message; any other failure: a sentence. NULL only when the client
-                                               was freed by a callback, or there was none; see mcp_reply_text */
+    const char *message;                    /* ... and message; any other failure: a sentence. NULL only when the
+                                               client was freed by a callback, or there was none: see mcp_reply_text */
     const mcp_json *data;                   /* ... and data, or NULL */
     void *priv;                             /* the library's: memory for the helpers below */
 } mcp_reply;
@@ -348,17 +352,17 @@ MCP_API const char *mcp_reply_text    (const mcp_reply *r, size_t *len);
 /* Did it fail: a status other than MCP_OK, or a tool result with isError true. */
 MCP_API bool        mcp_reply_is_error(const mcp_reply *r);
 
-/* The table of requests that wait for an answer, for transports of your own; the client has one inside. Add, settle
+/* The table of requests that wait for an answer, for transports of your own. Add, settle
    and look-up are O(1), deadlines O(log n). A request is settled exactly once: by an answer, by its deadline, or by
    fail_all. */
 typedef struct mcp_pending mcp_pending;
 /* A table for at most `max` requests at a time (0: 1,000,000). NULL: no memory. */
 MCP_API mcp_pending *mcp_pending_new(const mcp_allocator *alloc, size_t max);
 /* A new id, or 0: the table is full or there is no memory. fn is called once, from settle, expire, fail_all or free.
-   Times are milliseconds of any clock that does not go back; MCP_NEVER: no deadline. */
-#define MCP_NEVER INT64_MAX
-MCP_API mcp_id  mcp_pending_add     (mcp_pending *p, int64_t deadline_ms, mcp_reply_fn fn, void *user);
-/* Moves the deadline, in either direction (progress came). MCP_OK or MCP_ERR_UNKNOWN. */
+   Times are milliseconds of any clock that does not go back; MCP_NEVER: none. cap_ms is the last moment of all, which
+   extend does not move. */
+MCP_API mcp_id mcp_pending_add(mcp_pending *p, int64_t deadline_ms, int64_t cap_ms, mcp_reply_fn fn, void *user);
+/* Moves the deadline, in either direction (progress came), but not past the cap. MCP_OK or MCP_ERR_UNKNOWN. */
 MCP_API int     mcp_pending_extend  (mcp_pending *p, mcp_id id, int64_t deadline_ms);
 /* Ends the request: fn gets `reply` with its id filled in. MCP_ERR_UNKNOWN: late, a duplicate, or never ours; it is
    counted. */
@@ -374,6 +378,7 @@ MCP_API size_t  mcp_pending_count   (const mcp_pending *p);
 MCP_API uint64_t mcp_pending_unknown(const mcp_pending *p);                 /* settles that matched nothing so far */
 /* fail_all with MCP_ERR_CLOSED, then frees */
 MCP_API void    mcp_pending_free    (mcp_pending *p);
+#endif /* MCP_NO_CLIENT */
 
 /* == streams ================================================================================================= */
 
@@ -414,7 +419,8 @@ MCP_API void mcp_poster_free(mcp_poster *p);
 #endif
 
 /* Where the library tells what happens. level: 0 error, 1 warning, 2 info, 3 trace of every message. Text has no
-   newline at its end. */
+   newline at its end. fn, like now_ms, the allocator and the functions of an mcp_io, must not call the object that
+   called it. */
 typedef struct mcp_log {
     void (*fn)(int level, const char *text, void *user);
     void *user;
@@ -428,6 +434,7 @@ typedef struct mcp_stats {
     uint64_t bad;                           /* lines that were no JSON-RPC message */
     uint64_t oversize;                      /* messages over max_message, dropped */
     uint64_t unknown;                       /* answers, cancels and progress for what is not (or no longer) there */
+    uint64_t dropped;                       /* notifications not sent, since the peer does not read */
     uint64_t timeouts, cancelled;
     size_t pending;                         /* requests not answered yet, now */
     size_t queued;                          /* bytes waiting to be written, now */
@@ -438,7 +445,7 @@ typedef struct mcp_stats {
 #ifndef MCP_NO_SERVER
 
 typedef struct mcp_server mcp_server;
-typedef struct mcp_conn mcp_conn;           /* one peer: a stream */
+typedef struct mcp_conn mcp_conn;           /* one peer: a stream; gone when the peer has left and io was closed */
 typedef struct mcp_req mcp_req;             /* one request that is being handled */
 /* A handler. It answers r exactly once, now or later (mcp_req_defer). One that does neither is answered with an
    internal error. */
@@ -465,6 +472,8 @@ typedef struct mcp_server_desc {
     int page_size;                          /* items in a page of a list; default: all in one */
     int ttl_ms, scope;                      /* caching hints of lists and discover; default 0, MCP_SCOPE_PRIVATE */
     size_t max_message;                     /* bytes of one message; default 64 MiB */
+    size_t max_queue;                       /* bytes that wait for a peer that does not read; over it notifications
+                                               are dropped and counted; default 16 MiB */
     int max_inflight;                       /* unanswered requests of one peer; default 1024; over it: error
                                                -31000, busy */
     int max_peers;                          /* default 256 */
@@ -492,11 +501,12 @@ typedef struct mcp_tool {
     void *user;
 } mcp_tool;
 
-/* A server. NULL only when there is no memory; any other mistake is kept, told by mcp_server_error, and returned by
-   run and step. Without io, listen and no_stdio it takes over stdio: the protocol moves to private duplicates of
-   descriptors 0 and 1, descriptor 0 becomes /dev/null and 1 a copy of 2, so that a stray printf or a child process
-   cannot break the stream; mcp_server_free puts them back. raw_stdout leaves them alone. One such server per process.
-   */
+/* A server. https://modelcontextprotocol.io/specification/2026-07-28/basic/versioning (both eras),
+   https://modelcontextprotocol.io/specification/2025-11-25/basic/lifecycle. NULL only when there is no memory (d->io
+   is still yours then); any other mistake is kept, told by mcp_server_error, and returned by run and step. Without
+   io, listen and no_stdio it takes over stdio: the protocol moves to private duplicates of descriptors 0 and 1,
+   descriptor 0 becomes /dev/null and 1 a copy of 2, so that a stray printf or a child process cannot break the
+   stream; mcp_server_free puts them back. raw_stdout leaves them alone. One such server per process. */
 MCP_API mcp_server *mcp_server_new(const mcp_server_desc *d);
 /* Ends everything, with or without run: on_cancel is called for each deferred request, then timers and posted
    functions with owner NULL; streams are closed. Inside a callback of this server it takes effect when the outermost
@@ -509,7 +519,8 @@ MCP_API void mcp_server_free(mcp_server *s);
 MCP_API int  mcp_server_tool   (mcp_server *s, const mcp_tool *t);
 /* Removes the tool `name`; kind is MCP_LIST_TOOLS. Calls that run go on. MCP_OK or MCP_ERR_UNKNOWN. */
 MCP_API int  mcp_server_remove (mcp_server *s, int kind, const char *name);
-/* Tells peers that a list changed though the registry did not (adding and removing tell by themselves). what:
+/* https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/subscriptions
+   Tells peers that a list changed though the registry did not (adding and removing tell by themselves). what:
    MCP_LIST_TOOLS. */
 MCP_API int  mcp_server_changed(mcp_server *s, unsigned what);
 /* A method or notification of your own, or in place of a built-in one (a list that is computed), except initialize,
@@ -517,13 +528,14 @@ MCP_API int  mcp_server_changed(mcp_server *s, unsigned what);
    notification's request cannot be answered. fn NULL takes it away. */
 MCP_API int  mcp_server_method (mcp_server *s, const char *method, mcp_req_fn fn, void *user);
 /* Sends a notification to one legacy peer, or to all of them (to NULL). params: JSON object text or NULL.
-   MCP_ERR_MISUSE when `to` never sent initialize: the modern era has no notification that belongs to nothing. */
+   MCP_ERR_MISUSE when `to` never sent notifications/initialized: the modern era has no notification that belongs to
+   nothing. */
 MCP_API int  mcp_server_notify (mcp_server *s, mcp_conn *to, const char *method, const char *params);
 
 /* One more peer on a stream. The server closes io when the peer leaves or on detach. `principal` (may be NULL) names
    who it is for mcp_req_principal. NULL: no memory, or over max_peers; io is then still yours. */
 MCP_API mcp_conn   *mcp_server_attach (mcp_server *s, const mcp_io *io, const char *principal);
-MCP_API void        mcp_server_detach (mcp_server *s, mcp_conn *c);
+MCP_API void        mcp_server_detach (mcp_server *s, mcp_conn *c);        /* of a peer that has left: does nothing */
 #ifndef MCP_NO_POSIX
 /* Where it listens ("unix:/run/x.sock"), or "". */
 MCP_API const char *mcp_server_address(const mcp_server *s);
@@ -583,10 +595,12 @@ MCP_API bool            mcp_arg_bool    (const mcp_req *r, const char *name, boo
    for long without returning is heard, and can be stopped. They call no callback. */
 /* cancelled, or the peer has gone: just return */
 MCP_API bool mcp_req_cancelled(mcp_req *r);
-/* Progress, if the client asked for it. Values that do not rise are dropped. total 0: unknown. message may be
+/* https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/progress
+   Progress, if the client asked for it. Values that do not rise are dropped. total 0: unknown. message may be
    NULL. */
 MCP_API int  mcp_req_progress (mcp_req *r, double done, double total, const char *message);
-/* A log message to the client, if it asked for this level. level: "debug" to "emergency"; logger may be NULL; data:
+/* https://modelcontextprotocol.io/specification/2026-07-28/server/utilities/logging
+   A log message to the client, if it asked for this level. level: "debug" to "emergency"; logger may be NULL; data:
    JSON text. Declare the capability: .capabilities = MCP_JSON({"logging": {}}). */
 MCP_API int  mcp_req_log      (mcp_req *r, const char *level, const char *logger, const char *data);
 #ifndef MCP_NO_PRINTF
@@ -663,8 +677,8 @@ typedef struct mcp_client_desc {
     /* and hand it on; implies capture_stderr */
     void (*on_stderr)(mcp_client *c, const char *bytes, size_t n, void *user);
     const char *capabilities;               /* JSON object; default {} */
-    int era;                                /* MCP_ERA_BOTH: probe with server/discover, then fall back (a server that
-                                               exits at the probe is started once more); or what an earlier client found */
+    int era; /* MCP_ERA_BOTH: probe with server/discover, then fall back (a server that
+                exits at the probe is started once more); or what an earlier client found */
     int start_timeout_ms;                   /* until ready; default 60,000 */
     int probe_ms;                           /* how long server/discover may be silent, from the server's first byte
                                                on; default 10,000 */
@@ -673,6 +687,8 @@ typedef struct mcp_client_desc {
     int grace_ms;                           /* free: wait after closing stdin, and again after SIGTERM; default
                                                2,000 */
     size_t max_message;                     /* bytes of one message; default 64 MiB */
+    size_t max_queue;                       /* bytes that wait for a server that does not read; over it send and
+                                               notify fail with MCP_ERR_LIMIT; default 128 MiB */
     int max_pending;                        /* default 4,096 */
     int max_pages;                          /* of one list; default 10,000 */
     void (*on_ready)(mcp_client *c, int status, void *user);
@@ -707,8 +723,9 @@ typedef struct mcp_call {
     void *user;
 } mcp_call;
 
-/* A client; starts the server or takes the stream, and returns at once. NULL only when there is no memory (io is
-   still yours then); any other failure (the command was not found) is kept: calls fail with it at once,
+/* A client; starts the server or takes the stream, and returns at once.
+   https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/stdio. NULL only when there is no memory
+   (io is still yours then); any other failure (the command was not found) is kept: calls fail with it at once,
    mcp_client_error tells it as a sentence, and on_ready gets it from the first step, or from free. */
 MCP_API mcp_client *mcp_client_new   (const mcp_client_desc *d);
 /* Ends: fails what is pending with MCP_ERR_CLOSED (calling back, before it returns), closes the server's stdin, waits
@@ -724,7 +741,8 @@ MCP_API int         mcp_client_close (mcp_client *c);
    argument, no memory, over max_pending; mcp_client_error says which, and fn is not called. Never calls back before
    it returns. */
 MCP_API mcp_id      mcp_client_send  (mcp_client *c, const mcp_call *call);
-/* Ends a request with MCP_ERR_CANCELLED (fn is called from the next step) and tells the server. MCP_OK or
+/* https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/cancellation
+   Ends a request with MCP_ERR_CANCELLED (fn is called from the next step) and tells the server. MCP_OK or
    MCP_ERR_UNKNOWN. reason may be NULL. */
 MCP_API int         mcp_client_cancel(mcp_client *c, mcp_id id, const char *reason);
 /* Sends a notification. params: JSON object text or NULL. MCP_ERR_MISUSE before the client is ready. */
@@ -2971,14 +2989,18 @@ void mcp_put_raw(mcp_writer *w, const char *key, const char *json, size_t len)
    messages (a key that comes twice) and lenient where nothing can go wrong (unknown members). What it refuses keeps
    its id where that could be read, so that the sender's error finds its way home. */
 
-#define MCPI_PARSE_ERROR       (-32700)
-#define MCPI_INVALID_REQUEST   (-32600)
-#define MCPI_METHOD_NOT_FOUND  (-32601)
-#define MCPI_INVALID_PARAMS    (-32602)
-#define MCPI_INTERNAL_ERROR    (-32603)
+#define MCPI_PARSE_ERROR         (-32700)
+#define MCPI_INVALID_REQUEST     (-32600)
+#define MCPI_METHOD_NOT_FOUND    (-32601)
+#define MCPI_INVALID_PARAMS      (-32602)
+#define MCPI_INTERNAL_ERROR      (-32603)
+#define MCPI_HEADER_MISMATCH     (-32020)
+#define MCPI_MISSING_CAPABILITY  (-32021)
+#define MCPI_UNSUPPORTED_VERSION (-32022)
+#define MCPI_USER_REJECTED       (-1)       /* sampling, as the specification's example has it */
+#define MCPI_BUSY                (-31000)   /* ours, outside the range that JSON-RPC and MCP reserve */
 
 #if !defined(MCP_NO_SERVER) || !defined(MCP_NO_CLIENT)
-#define MCPI_UNSUPPORTED_VERSION (-32022)
 
 /* Words in one string, each with its NUL, an empty one at the end. (An array of pointers would need relocation, and
    so writable data, in every position-independent program.) The place of s among them, or -1. */
@@ -2994,6 +3016,17 @@ static const char *mcpi_word_at(const char *words, int i)
 {
     while (i-- > 0) words += strlen(words) + 1;
     return words;
+}
+
+/* JSON text that has to be an object: MCP_ERR_ARGUMENT sticks if it is none. */
+static void mcpi_put_object_text(mcp_writer *w, const char *key, const char *json, size_t len)
+{
+    const char *p, *end;
+    if (!json) json = "";
+    end = json + (len == MCP_NTS ? strlen(json) : len);
+    p = mcpi_blanks(json, end);
+    if (p < end && *p == '{') mcp_put_raw(w, key, p, (size_t)(end - p));
+    else if (w->status == MCP_OK) w->status = MCP_ERR_ARGUMENT;
 }
 
 /* The protocol versions that we speak, newest first; only the first is modern. */
@@ -3080,9 +3113,10 @@ static const char *mcpi_object_fault(mcp_msg *m, const mcp_json *object)
         default: break;
         }
     }
-    if (twice) return "a member of the envelope comes twice";
     /* Our own id may come back as 7.0: mcp_pending_id tells. */
-    if (mcpi_is_id(id) || (!method && mcp_json_type(id) == MCP_JSON_NUMBER)) m->id = id;
+    if (twice & MCPI_ID) { }
+    else if (mcpi_is_id(id) || (!method && mcp_json_type(id) == MCP_JSON_NUMBER)) m->id = id;
+    if (twice) return "a member of the envelope comes twice";
     if (!version) return "jsonrpc is not \"2.0\"";
     return method ? mcpi_request_fault(m, seen, method) : mcpi_answer_fault(m, seen);
 }
@@ -3131,6 +3165,7 @@ int mcp_msg_parse(mcp_arena *a, const char *line, size_t len, mcp_msg *out)
     return mcpi_msg_read(a, copy, len, 0, out);
 }
 
+#if !defined(MCP_NO_SERVER) || !defined(MCP_NO_CLIENT)
 /* -- slots: one table for everything that has an id -------------------------------------------------------------- */
 /* Requests that wait, deferred requests, timers and questions all need the same four things: a small id that is never
    used twice, look-up and removal in O(1), and the earliest deadline. Ids count up from 1, and an id lives in the
@@ -3283,10 +3318,18 @@ static mcpi_item *mcpi_slots_any(const mcpi_slots *t, mcp_id last, size_t *from)
         if (t->cell[*from] && t->cell[*from]->id <= last) return t->cell[*from];
     return NULL;
 }
+#endif /* either end */
 
+#ifndef MCP_NO_CLIENT
 /* -- the public table -------------------------------------------------------------------------------------------- */
 
-typedef struct mcpi_wait { mcpi_item item; mcp_reply_fn fn; void *user; struct mcpi_wait *next; } mcpi_wait;
+typedef struct mcpi_wait {
+    mcpi_item item;
+    int64_t cap;
+    mcp_reply_fn fn;
+    void *user;
+    struct mcpi_wait *next;
+} mcpi_wait;
 
 struct mcp_pending {
     mcpi_slots slots;
@@ -3302,7 +3345,7 @@ mcp_pending *mcp_pending_new(const mcp_allocator *alloc, size_t max)
     return p;
 }
 
-mcp_id mcp_pending_add(mcp_pending *p, int64_t deadline_ms, mcp_reply_fn fn, void *user)
+mcp_id mcp_pending_add(mcp_pending *p, int64_t deadline_ms, int64_t cap_ms, mcp_reply_fn fn, void *user)
 {
     mcpi_wait *w;
     if (!p || p->closing) return 0;
@@ -3310,9 +3353,10 @@ mcp_id mcp_pending_add(mcp_pending *p, int64_t deadline_ms, mcp_reply_fn fn, voi
     if (w) p->spare = w->next;
     else if (!(w = (mcpi_wait *)mcpi_alloc(&p->slots.alloc, sizeof *w))) return 0;
     memset(w, 0, sizeof *w);
+    w->cap = cap_ms;
     w->fn = fn;
     w->user = user;
-    if (mcpi_slots_add(&p->slots, &w->item, deadline_ms) == MCP_OK) return w->item.id;
+    if (mcpi_slots_add(&p->slots, &w->item, deadline_ms < cap_ms ? deadline_ms : cap_ms) == MCP_OK) return w->item.id;
     w->next = p->spare;
     p->spare = w;
     return 0;
@@ -3321,8 +3365,9 @@ mcp_id mcp_pending_add(mcp_pending *p, int64_t deadline_ms, mcp_reply_fn fn, voi
 int mcp_pending_extend(mcp_pending *p, mcp_id id, int64_t deadline_ms)
 {
     mcpi_item *it = p ? mcpi_slots_get(&p->slots, id) : NULL;
+    int64_t cap = it ? ((mcpi_wait *)it)->cap : 0;
     if (!it) return MCP_ERR_UNKNOWN;
-    mcpi_slots_deadline(&p->slots, it, deadline_ms);
+    mcpi_slots_deadline(&p->slots, it, deadline_ms < cap ? deadline_ms : cap);
     return MCP_OK;
 }
 
@@ -3465,9 +3510,10 @@ bool mcp_reply_is_error(const mcp_reply *r)
 {
     return !r || r->status != MCP_OK || mcp_json_bool(mcp_json_get(r->result, "isError"), false);
 }
+#endif /* MCP_NO_CLIENT */
 
 #if !defined(MCP_NO_POSIX) && (!defined(MCP_NO_SERVER) || !defined(MCP_NO_CLIENT))
-/* -- what >>posix at the end of the file gives to the parts before it ------------------------------------------------- */
+/* -- what >>posix, at the end of the file, gives to the parts before it ------------------------------------------- */
 
 static void      mcpi_close       (int *fd);
 static ptrdiff_t mcpi_fd_read     (int fd, void *buf, size_t n);
@@ -3543,6 +3589,7 @@ static size_t mcpi_child_why   (const mcpi_child *ch, char *buf, size_t cap);
 #if !defined(MCP_NO_SERVER) || !defined(MCP_NO_CLIENT)
 #define MCPI_READ_MIN   ((size_t)4096)      /* a frame starts with this ... */
 #define MCPI_READ_BATCH ((size_t)65536)     /* ... and reads at most this much at once: what a pipe holds */
+#define MCPI_MAX_MESSAGE ((size_t)64 << 20)
 #define MCPI_KEEP       ((size_t)1 << 20)   /* buffers over this are given back after an outlier */
 #define MCPI_QUEUE_HIGH ((size_t)1 << 20)   /* over this much unsent output, a server takes no new request */
 #define MCPI_NEST_MAX   8                   /* callbacks inside callbacks */
@@ -3560,7 +3607,7 @@ typedef struct mcpi_frame {
 typedef struct mcpi_stream {
     mcp_allocator alloc;
     mcp_io io;
-    size_t max_message;
+    size_t max_message, max_queue;
     mcpi_frame *in, *spare;
     mcp_writer out; size_t sent;            /* queue: [sent, out.len) of out.buf */
     size_t mark;                            /* where the message that is being written begins */
@@ -3589,11 +3636,12 @@ static mcpi_frame *mcpi_frame_new(mcpi_stream *st)
 
 /* Takes over io (also when it fails: then it is not closed). */
 static int mcpi_stream_open(mcpi_stream *st, const mcp_allocator *alloc, const mcp_io *io, size_t max_message,
-                            mcp_stats *stats)
+                            size_t max_queue, mcp_stats *stats)
 {
     memset(st, 0, sizeof *st);
     st->alloc = *alloc;
     st->max_message = max_message;
+    st->max_queue = max_queue;
     st->stats = stats;
     mcp_writer_init(&st->out, alloc, 0);
     st->in = mcpi_frame_new(st);
@@ -3820,6 +3868,19 @@ static int mcpi_stream_end(mcpi_stream *st)
     return MCP_OK;
 }
 
+#ifndef MCP_NO_SERVER
+/* The same for what nobody waits for: it is not added to more than max_queue. A peer that does not read cannot make
+   us keep all that it would be told. */
+static int mcpi_stream_end_note(mcpi_stream *st)
+{
+    if (st->mark - st->sent > st->max_queue && st->out.status == MCP_OK) {
+        st->out.status = MCP_ERR_LIMIT;
+        st->stats->dropped++;
+    }
+    return mcpi_stream_end(st);
+}
+#endif
+
 static void mcpi_stream_shrink_out(mcpi_stream *st)
 {
     if (st->out.cap <= MCPI_KEEP || ++st->calm < 64) return;
@@ -3969,7 +4030,6 @@ int mcp_io_pair(const mcp_allocator *alloc, mcp_io ends[2])
    Whatever a handler calls may come back into the server. So nothing that is in use is freed while `nest` says that
    callbacks run: peers and the server itself are marked, and go when the outermost call returns. */
 
-#define MCPI_BUSY (-31000)                  /* outside the range that JSON-RPC and MCP reserve */
 
 /* The levels of RFC 5424 that logging uses, lowest first. */
 static const char mcpi_levels[] =
@@ -4078,7 +4138,7 @@ typedef struct mcpi_batch { mcp_writer w; size_t open; mcp_conn *conn; } mcpi_ba
 
 struct mcp_req {
     mcpi_item item;                         /* in the server's table, once deferred */
-    mcpi_named key;                         /* in the peer's map, once deferred: 's' or 'n', then the id's text */
+    mcpi_named key;                         /* in the peer's map, once deferred: the id's text */
     mcp_server *s;
     mcp_conn *conn;
     mcpi_stream *stream;                    /* where its answer and all its notifications go */
@@ -4106,11 +4166,13 @@ struct mcp_conn {
     mcpi_stream st;
     char *principal;
     mcpi_map inflight;                      /* deferred requests by the client's id */
+    int handlers;                           /* that run */
     const char *version;                    /* legacy: what initialize negotiated */
     mcp_arena session;                      /* ... and what the client said of itself there */
     const mcp_json *client, *caps;
     int log_level;
     bool initialized, dead, draining;
+    bool missed_change;                     /* a change of the list is still to be told */
     int64_t drain_until, drain_end;         /* gives up when nothing moved until then; gives up anyway */
 };
 
@@ -4123,7 +4185,7 @@ typedef struct mcpi_timer {
 
 struct mcp_server {
     mcp_allocator alloc;
-    int64_t now, peeked, stop_at;
+    int64_t now, peeked;
     int nest, pumps, status;                /* callbacks that run; entries that run; the first mistake */
     bool stopping, ended, freed, must_poll, shielded;
     bool has_logging, says_tools, changed_tools;
@@ -4283,7 +4345,7 @@ static void mcpi_req_recycle(mcp_req *r)
 /* An answer that cannot be queued is not lost in silence: the connection ends, and the client knows. */
 static int mcpi_conn_broke(mcp_conn *c, int status)
 {
-    if (status == MCP_OK) return MCP_OK;
+    if (status == MCP_OK || status == MCP_ERR_LIMIT) return status;     /* LIMIT: nobody waits for it */
     mcpi_server_fail(c->s, status, "an answer could not be queued (%s): the connection is closed",
                      mcp_strerror(status));
     c->st.broken = true;
@@ -4307,18 +4369,19 @@ static mcp_writer *mcpi_note_begin(mcpi_stream *st, const char *method)
 }
 
 /* The message that was written goes out. */
-static int mcpi_queue(mcp_server *s, mcpi_stream *st)
+static int mcpi_queue(mcp_server *s, mcpi_stream *st, bool note)
 {
-    int rc = mcpi_stream_end(st);
+    int rc = note ? mcpi_stream_end_note(st) : mcpi_stream_end(st);
     if (rc == MCP_OK) mcpi_server_trace(s, "->", st->out.buf + st->mark, st->out.len - st->mark - 1);
     return rc;
 }
 
-static int mcpi_note_end(mcp_server *s, mcpi_stream *st)
+/* note: one that may be dropped when the peer does not read. */
+static int mcpi_note_end(mcp_server *s, mcpi_stream *st, bool note)
 {
     mcp_put_end(&st->out);
     mcp_put_end(&st->out);
-    return mcpi_queue(s, st);
+    return mcpi_queue(s, st, note);
 }
 
 /* Where an answer is written: the stream, or the batch it belongs to. */
@@ -4338,7 +4401,7 @@ static int mcpi_answer_end(mcp_conn *c, mcpi_stream *st, mcpi_batch *b, mcpi_pla
 {
     int rc;
     mcp_put_end(p.w);
-    if (!b) return mcpi_queue(c->s, st);
+    if (!b) return mcpi_queue(c->s, st, false);
     rc = p.w->status;
     if (rc == MCP_OK) return MCP_OK;
     p.w->status = MCP_OK;                   /* the batch goes on without the half of an answer */
@@ -4360,7 +4423,7 @@ static void mcpi_batch_settle(mcpi_batch *b)
     if (text && n > 2) {
         mcp_writer *w = mcpi_stream_begin(&c->st);
         mcpi_put_splice(w, NULL, text, n);
-        (void)mcpi_conn_broke(c, mcpi_queue(c->s, &c->st));
+        (void)mcpi_conn_broke(c, mcpi_queue(c->s, &c->st, false));
     } else if (!text) (void)mcpi_conn_broke(c, b->w.status);
     mcp_writer_free(&b->w);
     mcpi_free(&c->s->alloc, b, sizeof *b);
@@ -4473,6 +4536,7 @@ static void mcpi_put_content_of(mcp_req *r, mcp_writer *w, const mcp_json *struc
         mcp_writer_reset(&r->extra);
         mcp_put_json(&r->extra, NULL, structured);
         text = mcp_writer_text(&r->extra, &n);
+        if (!text) w->status = mcp_writer_status(&r->extra);
         mcp_put_object(w, NULL);
         mcp_put_str(w, "type", "text");
         mcp_put_strn(w, "text", text, n);
@@ -4510,7 +4574,12 @@ static int mcpi_send_value(mcp_req *r, const mcp_json *v)
         mcp_put_end(w);
     }
     mcp_put_end(w);
-    rc = mcpi_conn_broke(r->conn, mcpi_answer_end(r->conn, r->stream, r->batch, p));
+    rc = mcpi_answer_end(r->conn, r->stream, r->batch, p);
+    if (rc == MCP_ERR_LIMIT) {
+        mcpi_refuse(r, MCPI_INTERNAL_ERROR, "the result nests too deep");
+        return rc;
+    }
+    rc = mcpi_conn_broke(r->conn, rc);
     mcpi_req_over(r);
     return rc;
 }
@@ -4587,6 +4656,12 @@ int mcp_req_add_text(mcp_req *r, const char *s, size_t len)
     return mcpi_content_end(w);
 }
 
+/* Revisions before this one do not know something: they are dates, so that text order is their order. */
+static bool mcpi_is_before(const mcp_req *r, const char *version)
+{
+    return strcmp(r->protocol, version) < 0;
+}
+
 static int mcpi_add_media(mcp_req *r, const char *type, const char *mime, const void *data, size_t len)
 {
     int rc;
@@ -4602,8 +4677,10 @@ int mcp_req_add_image(mcp_req *r, const char *mime, const void *data, size_t len
     return mcpi_add_media(r, "image", mime, data, len);
 }
 
+/* Before 2025-03-26 there is no audio: the bytes go as an embedded resource. */
 int mcp_req_add_audio(mcp_req *r, const char *mime, const void *data, size_t len)
 {
+    if (r && mcpi_is_before(r, "2025-03-26")) return mcp_req_add_resource(r, "audio:", mime, data, len, true);
     return mcpi_add_media(r, "audio", mime, data, len);
 }
 
@@ -4621,10 +4698,13 @@ int mcp_req_add_resource(mcp_req *r, const char *uri, const char *mime, const vo
     return mcpi_content_end(w);
 }
 
+/* Before 2025-06-18 there are no links: the URI goes as text. */
 int mcp_req_add_link(mcp_req *r, const char *uri, const char *name, const char *mime)
 {
     int rc;
-    mcp_writer *w = mcpi_content(r, "resource_link", &rc);
+    mcp_writer *w;
+    if (r && mcpi_is_before(r, "2025-06-18")) return mcp_req_add_text(r, uri ? uri : "", MCP_NTS);
+    w = mcpi_content(r, "resource_link", &rc);
     if (!w) return rc;
     mcp_put_str(w, "uri", uri ? uri : "");
     mcp_put_str(w, "name", name ? name : uri ? uri : "");
@@ -4637,7 +4717,7 @@ int mcp_req_add_json(mcp_req *r, const char *block, size_t len)
     int rc;
     mcp_writer *w = mcpi_content(r, NULL, &rc);
     if (!w) return rc;
-    mcp_put_raw(w, NULL, block, len);
+    mcpi_put_object_text(w, NULL, block, len);
     return w->status;
 }
 
@@ -4707,25 +4787,37 @@ int mcp_req_fail(mcp_req *r, const char *text)
 }
 
 #ifndef MCP_NO_PRINTF
-/* Prints into a small buffer first, and into an exact one when that was too small. */
-static int mcpi_printf(mcp_req *r, int (*use)(mcp_req *, const char *), const char *fmt, va_list ap)
+/* A text that was printed, in place if it is short. */
+typedef struct mcpi_print { char small[512]; char *text; size_t size; } mcpi_print;
+
+static int mcpi_printf(mcpi_print *p, const mcp_allocator *a, const char *fmt, va_list ap)
 {
-    char small[512], *big;
     va_list again;
-    int n, rc = mcpi_req_open(r);
-    if (rc != MCP_OK) return rc;
+    int n;
     va_copy(again, ap);
-    n = vsnprintf(small, sizeof small, fmt, ap);
-    if (n < 0) rc = MCP_ERR_ARGUMENT;
-    else if ((size_t)n < sizeof small) rc = use(r, small);
-    else if ((big = (char *)mcpi_alloc(&r->s->alloc, (size_t)n + 1)) == NULL) rc = MCP_ERR_MEMORY;
-    else {
-        mcp_allocator a = r->s->alloc;
-        vsnprintf(big, (size_t)n + 1, fmt, again);
-        rc = use(r, big);
-        mcpi_free(&a, big, (size_t)n + 1);
+    p->text = p->small;
+    p->size = 0;
+    n = vsnprintf(p->small, sizeof p->small, fmt, ap);
+    if (n >= (int)sizeof p->small) {
+        p->size = (size_t)n + 1;
+        p->text = (char *)mcpi_alloc(a, p->size);
+        if (p->text) vsnprintf(p->text, p->size, fmt, again);
     }
     va_end(again);
+    return n < 0 ? MCP_ERR_ARGUMENT : p->text ? MCP_OK : MCP_ERR_MEMORY;
+}
+
+/* The request may be gone when its answer is out, and the server with it: the allocator is kept. */
+static int mcpi_answerf(mcp_req *r, int (*use)(mcp_req *, const char *), const char *fmt, va_list ap)
+{
+    mcpi_print p;
+    mcp_allocator a;
+    int rc = mcpi_req_open(r);
+    if (rc != MCP_OK) return rc;
+    a = r->s->alloc;
+    rc = mcpi_printf(&p, &a, fmt, ap);
+    if (rc == MCP_OK) rc = use(r, p.text);
+    if (p.size) mcpi_free(&a, p.text, p.size);
     return rc;
 }
 
@@ -4734,7 +4826,7 @@ int mcp_req_textf(mcp_req *r, const char *fmt, ...)
     va_list ap;
     int rc;
     va_start(ap, fmt);
-    rc = mcpi_printf(r, mcp_req_text, fmt, ap);
+    rc = mcpi_answerf(r, mcp_req_text, fmt, ap);
     va_end(ap);
     return rc;
 }
@@ -4744,7 +4836,7 @@ int mcp_req_failf(mcp_req *r, const char *fmt, ...)
     va_list ap;
     int rc;
     va_start(ap, fmt);
-    rc = mcpi_printf(r, mcp_req_fail, fmt, ap);
+    rc = mcpi_answerf(r, mcp_req_fail, fmt, ap);
     va_end(ap);
     return rc;
 }
@@ -4792,39 +4884,26 @@ bool mcp_arg_bool(const mcp_req *r, const char *name, bool fallback)
 
 /* -- deferring --------------------------------------------------------------------------------------------------- */
 
-/* The client's id as a map key; the type is part of it: "2" is not 2. NULL: no memory. */
-static char *mcpi_id_key(mcp_arena *a, const mcp_json *id, size_t *len)
-{
-    size_t n = 0;
-    const char *text = mcp_json_text(id, &n);
-    char *key = (char *)mcp_arena_alloc(a, n + 1);
-    if (!key) return NULL;
-    key[0] = mcp_json_type(id) == MCP_JSON_STRING ? 's' : 'n';
-    memcpy(key + 1, text, n);
-    *len = n + 1;
-    return key;
-}
-
 static mcp_req *mcpi_req_of_key(mcpi_named *x)
 {
     return x ? (mcp_req *)(void *)((char *)x - offsetof(mcp_req, key)) : NULL;
 }
 
-/* The deferred request of this peer with this id. The id is compared without being copied: its type goes into the
-   hash by hand. */
-static mcp_req *mcpi_find_inflight(mcp_conn *c, const mcp_json *id)
+/* The deferred request of this peer with this id. The map knows ids by their text; "2" and 2 share one, so the ids
+   themselves are compared. */
+static mcp_req *mcpi_find_inflight(const mcp_conn *c, const mcp_json *id)
 {
-    mcp_req *r = NULL;
-    mcp_arena a;
-    char small[256], *key;
-    size_t n;
-    if (c->inflight.count == 0) return NULL;
-    if (mcp_json_size(id) < 200) mcp_arena_fixed(&a, small, sizeof small);
-    else mcp_arena_init(&a, &c->s->alloc, 0);
-    key = mcpi_id_key(&a, id, &n);
-    if (key) r = mcpi_req_of_key(mcpi_map_find(&c->inflight, key, n));
-    mcp_arena_free(&a);
-    return r;
+    const mcpi_map *m = &c->inflight;
+    size_t i, n = 0;
+    const char *text = mcp_json_text(id, &n);
+    uint32_t h;
+    if (m->count == 0) return NULL;
+    h = mcpi_hash(text, n);
+    for (i = h & (m->cells - 1); m->cell[i]; i = (i + 1) & (m->cells - 1)) {
+        mcp_req *r = mcpi_req_of_key(m->cell[i]);
+        if (r->key.hash == h && mcpi_equal(r->id, id)) return r;
+    }
+    return NULL;
 }
 
 static void mcpi_req_read_args(mcp_req *r)
@@ -4856,14 +4935,11 @@ static bool mcpi_req_keep(mcp_req *r)
 
 mcp_id mcp_req_defer(mcp_req *r)
 {
-    char *key;
     if (mcpi_req_open(r) != MCP_OK) return 0;
     if (r->deferred) return r->item.id;
     if (!mcpi_req_keep(r)) return 0;
-    key = mcpi_id_key(&r->arena, r->id, &r->key.len);
-    if (!key) return 0;
     if (mcpi_slots_add(&r->s->deferred, &r->item, MCP_NEVER) != MCP_OK) return 0;
-    r->key.name = key;
+    r->key.name = mcp_json_text(r->id, &r->key.len);
     if (!mcpi_map_add(&r->s->alloc, &r->conn->inflight, &r->key)) {
         r->key.name = NULL;
         mcpi_slots_remove(&r->s->deferred, &r->item);
@@ -4914,11 +4990,6 @@ static void mcpi_req_cancel(mcp_req *r)
 
 /* -- while it runs ----------------------------------------------------------------------------------------------- */
 
-static bool mcpi_same_id(const mcp_json *a, const mcp_json *b)
-{
-    return a && b && mcpi_equal(a, b);
-}
-
 /* One line that came while r is worked on: taken if it is a cancel of a running request, or a ping. A cancel of r
    itself is noticed, and left to be handled in its turn if r is deferred. */
 static bool mcpi_peek_line(mcp_req *r, mcpi_frame *f, const char *line, size_t len)
@@ -4927,15 +4998,15 @@ static bool mcpi_peek_line(mcp_req *r, mcpi_frame *f, const char *line, size_t l
     mcp_msg m;
     mcp_req *run;
     bool taken = false;
-    if (len > MCPI_READ_MIN || mcp_msg_parse(&f->arena, line, len, &m) != MCP_OK) len = 0;
+    if (len > MCPI_READ_MIN || mcp_msg_parse(&f->arena, line, len, &m) != MCP_OK) len = 0;   /* a cancel is short */
     if (len && m.kind == MCP_MSG_NOTIFICATION && strcmp(m.method, "notifications/cancelled") == 0) {
         const mcp_json *id = mcp_json_get(m.params, "requestId");
         for (run = c->s->running; run && !taken; run = run->outer)
-            if (run->conn == c && !run->cancelled && mcpi_same_id(run->id, id)) {
+            if (run->conn == c && !run->cancelled && mcpi_equal(run->id, id)) {
                 mcpi_req_cancel(run);
                 taken = true;
             }
-        if (!r->running && mcpi_same_id(r->id, id)) r->heard = true;
+        if (!r->running && mcpi_equal(r->id, id)) r->heard = true;
     } else if (len && m.kind == MCP_MSG_REQUEST && strcmp(m.method, "ping") == 0 && c->version &&
                !mcp_json_at(m.params, "/_meta/io.modelcontextprotocol~1protocolVersion")) {
         mcpi_place p = mcpi_answer_begin(&c->st, NULL, m.id);
@@ -4964,7 +5035,11 @@ static void mcpi_peek(mcp_req *r)
     while (f->peek < f->len) {
         char *line = f->buf + f->peek, *lf = (char *)memchr(line, '\n', f->len - f->peek);
         if (!lf) break;
-        if (mcpi_peek_line(r, f, line, (size_t)(lf - line))) memset(line, ' ', (size_t)(lf - line));
+        if (mcpi_peek_line(r, f, line, (size_t)(lf - line))) {
+            mcpi_server_trace(r->s, "<-", line, (size_t)(lf - line));
+            r->s->stats.messages_in++;
+            memset(line, ' ', (size_t)(lf - line));
+        }
         f->peek = (size_t)(lf - f->buf) + 1;
     }
     if (mcpi_stream_queued(st)) (void)mcpi_stream_flush(st);
@@ -4991,7 +5066,7 @@ int mcp_req_progress(mcp_req *r, double done, double total, const char *message)
         mcp_put_num(w, "progress", done);
         if (total > 0) mcp_put_num(w, "total", total);
         if (message) mcp_put_str(w, "message", message);
-        rc = mcpi_note_end(r->s, r->stream);
+        rc = mcpi_note_end(r->s, r->stream, true);
     }
     mcpi_peek(r);
     return rc;
@@ -5015,7 +5090,7 @@ static int mcpi_req_log(mcp_req *r, const char *level, const char *logger, const
         if (logger) mcp_put_str(w, "logger", logger);
         if (data) mcp_put_raw(w, "data", data, MCP_NTS);
         else mcp_put_str(w, "data", text);
-        rc = mcpi_note_end(r->s, r->stream);
+        rc = mcpi_note_end(r->s, r->stream, true);
     }
     mcpi_peek(r);
     return rc;
@@ -5029,13 +5104,17 @@ int mcp_req_log(mcp_req *r, const char *level, const char *logger, const char *d
 #ifndef MCP_NO_PRINTF
 int mcp_req_logf(mcp_req *r, const char *level, const char *fmt, ...)
 {
-    char text[1024];
+    mcpi_print p;
     va_list ap;
-    if (r && !mcpi_wants_log(r, level)) return mcpi_req_log(r, level, NULL, NULL, "");
+    int rc = mcpi_req_open(r);
+    if (rc != MCP_OK) return rc;
+    if (!mcpi_wants_log(r, level)) return mcpi_req_log(r, level, NULL, NULL, "");
     va_start(ap, fmt);
-    vsnprintf(text, sizeof text, fmt, ap);
+    rc = mcpi_printf(&p, &r->s->alloc, fmt, ap);
     va_end(ap);
-    return mcpi_req_log(r, level, NULL, NULL, text);
+    if (rc == MCP_OK) rc = mcpi_req_log(r, level, NULL, NULL, p.text);
+    if (p.size) mcpi_free(&r->s->alloc, p.text, p.size);
+    return rc;
 }
 #endif
 
@@ -5044,19 +5123,18 @@ static int mcpi_send_note(mcp_server *s, mcpi_stream *st, const char *method, co
     mcp_writer *w = mcpi_stream_begin(st);
     mcpi_put_envelope(w, NULL);
     mcp_put_str(w, "method", method);
-    if (params) {
-        while (*params == ' ' || *params == '\t' || *params == '\n' || *params == '\r') params++;
-        if (*params != '{') w->status = MCP_ERR_ARGUMENT;
-        mcp_put_raw(w, "params", params, MCP_NTS);
-    }
+    if (params) mcpi_put_object_text(w, "params", params, MCP_NTS);
     mcp_put_end(w);
-    return mcpi_queue(s, st);
+    return mcpi_queue(s, st, true);
 }
 
 int mcp_req_notify(mcp_req *r, const char *method, const char *params)
 {
     int rc = mcpi_req_open(r);
-    return rc != MCP_OK ? rc : !method ? MCP_ERR_ARGUMENT : mcpi_send_note(r->s, r->stream, method, params);
+    if (rc != MCP_OK) return rc;
+    rc = method ? mcpi_send_note(r->s, r->stream, method, params) : MCP_ERR_ARGUMENT;
+    mcpi_peek(r);
+    return rc;
 }
 
 static void mcpi_tell_changes(mcp_server *s);
@@ -5091,8 +5169,9 @@ static void mcpi_do_initialize(mcp_req *r)
     int i = mcpi_word_of(mcpi_versions, mcp_json_str(mcp_json_get(r->params, "protocolVersion"), NULL));
     const mcp_json *client = mcp_json_get(r->params, "clientInfo"), *caps = mcp_json_get(r->params, "capabilities");
     mcp_writer *w;
-    if (r->batch) {
-        mcpi_refuse(r, MCPI_INVALID_REQUEST, "initialize must not be part of a batch");
+    if (r->batch || c->handlers > 1) {      /* a handler that runs may look at what the last initialize said */
+        mcpi_refuse(r, MCPI_INVALID_REQUEST, r->batch ? "initialize must not be part of a batch"
+                                                      : "initialize while another request runs");
         return;
     }
     mcp_arena_reset(&c->session);
@@ -5188,6 +5267,10 @@ static void mcpi_do_listen(mcp_req *r)
     }
     if (mcp_json_bool(mcp_json_get(f, "toolsListChanged"), false) && mcpi_has_tools(r->s))
         r->filter |= MCP_LIST_TOOLS;
+    if (r->batch) {                         /* all other answers would wait for its end */
+        mcpi_refuse(r, MCPI_INVALID_REQUEST, "subscriptions/listen must not be part of a batch");
+        return;
+    }
     mcpi_tell_changes(r->s);                /* what changed before is no news to this one */
     if (!mcp_req_defer(r)) {
         mcpi_refuse(r, MCPI_INTERNAL_ERROR, "out of memory");
@@ -5199,7 +5282,7 @@ static void mcpi_do_listen(mcp_req *r)
     mcp_put_object(w, "notifications");
     if (r->filter & MCP_LIST_TOOLS) mcp_put_bool(w, "toolsListChanged", true);
     mcp_put_end(w);
-    (void)mcpi_conn_broke(r->conn, mcpi_note_end(r->s, r->stream));
+    (void)mcpi_conn_broke(r->conn, mcpi_note_end(r->s, r->stream, false));
 }
 
 /* The server's own end of a listen: its result, and on a stream notifications/cancelled right behind it. */
@@ -5213,7 +5296,7 @@ static void mcpi_end_listen(mcp_req *r)
     mcp_put_end(p.w);
     (void)mcpi_conn_broke(r->conn, mcpi_answer_end(r->conn, st, NULL, p));
     mcpi_put_lexeme(mcpi_note_begin(st, "notifications/cancelled"), "requestId", r->id);
-    (void)mcpi_conn_broke(r->conn, mcpi_note_end(r->s, st));
+    (void)mcpi_conn_broke(r->conn, mcpi_note_end(r->s, st, false));
     mcpi_req_over(r);
 }
 
@@ -5392,16 +5475,17 @@ static void mcpi_read_claims(mcp_req *r, mcpi_claims *k)
     }
 }
 
-static void mcpi_refuse_version(mcp_req *r, const char *message, const char *asked)
+/* `requested` is left out when it is no version but something long. */
+static void mcpi_refuse_version(mcp_req *r, const char *message, const mcp_json *asked)
 {
-    char data[160];
+    char data[256];
     mcp_writer w;
     mcp_writer_fixed(&w, data, sizeof data);
     mcp_put_object(&w, NULL);
     mcp_put_array(&w, "supported");
     mcp_put_str(&w, NULL, MCP_PROTOCOL_MODERN);
     mcp_put_end(&w);
-    mcp_put_strn(&w, "requested", asked, strlen(asked) < 16 ? MCP_NTS : 16);
+    if (mcp_json_type(asked) == MCP_JSON_STRING && mcp_json_size(asked) <= 32) mcp_put_json(&w, "requested", asked);
     mcp_put_end(&w);
     (void)mcp_req_error(r, MCPI_UNSUPPORTED_VERSION, message, mcp_writer_text(&w, NULL));
 }
@@ -5453,14 +5537,14 @@ static bool mcpi_req_identify(mcp_req *r, unsigned flags)
     if (fault) { }
     else if (r->modern && !asked) fault = "params._meta needs io.modelcontextprotocol/protocolVersion, a string";
     else if (r->modern && strcmp(asked, MCP_PROTOCOL_MODERN) != 0) {
-        mcpi_refuse_version(r, "Unsupported protocol version", asked);
+        mcpi_refuse_version(r, "Unsupported protocol version", k.version);
         return false;
     } else if (r->modern) fault = mcpi_modern_fault(r, &k);
     else {
         fault = mcpi_legacy_fault(r, (flags & MCPI_EARLY) != 0);
         if (fault && era == MCP_ERA_LEGACY) code = MCPI_INVALID_REQUEST;
         if (fault && strcmp(r->method, "initialize") == 0) {    /* the text may be all that an old client can show */
-            mcpi_refuse_version(r, fault, mcp_json_str(mcp_json_get(r->params, "protocolVersion"), ""));
+            mcpi_refuse_version(r, fault, mcp_json_get(r->params, "protocolVersion"));
             return false;
         }
     }
@@ -5479,11 +5563,13 @@ static void mcpi_req_run(mcp_req *r, const mcpi_method *m)
     r->running = true;
     r->outer = s->running;
     s->running = r;
+    r->conn->handlers++;
     if (m->fn) {
         r->args = mcp_json_get(r->params, "arguments");
         m->fn(r, m->user);
     } else mcpi_do_builtin(r, m->builtin);
     s->running = r->outer;
+    r->conn->handlers--;
     r->running = false;
     if (r->answered) mcpi_req_recycle(r);
     else if (r->cancelled || r->notification) mcpi_req_drop(r);
@@ -5500,7 +5586,7 @@ static void mcpi_on_request(mcp_conn *c, const mcp_msg *m, mcpi_batch *b)
     const mcpi_method *method = mcpi_method_of(s, m->method);
     mcp_req *r, *other;
     for (other = s->running; other; other = other->outer)
-        if (other->conn == c && mcpi_same_id(other->id, m->id)) break;
+        if (other->conn == c && mcpi_equal(other->id, m->id)) break;
     if (other || mcpi_find_inflight(c, m->id)) {
         mcpi_conn_error(c, b, m->id, MCPI_INVALID_REQUEST, "a request with this id is still open");
         return;
@@ -5530,10 +5616,12 @@ static void mcpi_on_request(mcp_conn *c, const mcp_msg *m, mcpi_batch *b)
 
 static void mcpi_on_cancelled(mcp_conn *c, const mcp_json *params)
 {
+    const char *reason = mcp_json_str(mcp_json_get(params, "reason"), NULL);
     const mcp_json *id = mcp_json_get(params, "requestId");
     mcp_req *r = mcpi_is_id(id) ? mcpi_find_inflight(c, id) : NULL, *run;
     for (run = c->s->running; run && !r; run = run->outer)
-        if (run->conn == c && mcpi_same_id(run->id, id)) r = run;
+        if (run->conn == c && mcpi_equal(run->id, id)) r = run;
+    if (r && reason) mcpi_server_log(c->s, 2, reason);
     if (r) mcpi_req_cancel(r);
     else c->s->stats.unknown++;
 }
@@ -5634,7 +5722,7 @@ static mcp_conn *mcpi_conn_new(mcp_server *s, const mcp_io *io, const char *prin
         mcpi_free(&s->alloc, c, sizeof *c);
         return NULL;
     }
-    if (mcpi_stream_open(&c->st, &s->alloc, io, s->d.max_message, &s->stats) != MCP_OK) {
+    if (mcpi_stream_open(&c->st, &s->alloc, io, s->d.max_message, s->d.max_queue, &s->stats) != MCP_OK) {
         mcpi_stream_free(&c->st);
         mcpi_strfree(&s->alloc, c->principal);
         mcpi_free(&s->alloc, c, sizeof *c);
@@ -5735,7 +5823,7 @@ static void mcpi_conn_settle(mcp_conn *c)
     if (c->dead) return;
     (void)mcpi_stream_flush(st);
     if (st->broken) mcpi_conn_close(c);
-    if (c->dead || !c->draining) return;
+    if (c->dead || !c->draining || c->handlers) return;
     if (mcpi_stream_queued(st) < before) c->drain_until = c->s->now + c->s->d.drain_ms;
     if (c->inflight.count == 0 && mcpi_stream_queued(st) == 0) mcpi_conn_close(c);
     else if (c->s->now >= c->drain_until || c->s->now >= c->drain_end) mcpi_conn_close(c);
@@ -5743,27 +5831,31 @@ static void mcpi_conn_settle(mcp_conn *c)
 
 /* -- changes ----------------------------------------------------------------------------------------------------- */
 
+/* Tells one peer; one that does not read is told when it does. */
+static void mcpi_tell_change(mcp_conn *c)
+{
+    static const char method[] = "notifications/tools/list_changed";
+    size_t i;
+    c->missed_change = mcpi_stream_queued(&c->st) > c->s->d.max_queue;
+    if (c->missed_change) return;
+    if (c->initialized) (void)mcpi_conn_broke(c, mcpi_send_note(c->s, &c->st, method, NULL));
+    for (i = 0; i < c->inflight.cells; i++) {
+        mcp_req *r = mcpi_req_of_key(c->inflight.cell[i]);
+        if (!r || !r->listen || !(r->filter & MCP_LIST_TOOLS)) continue;
+        mcpi_put_subscription(mcpi_note_begin(r->stream, method), r->id);
+        (void)mcpi_conn_broke(c, mcpi_note_end(c->s, r->stream, false));
+    }
+}
+
 /* All changes of one turn are told once, to those who asked: legacy sessions by their handshake, modern clients by
    their listens. */
 static void mcpi_tell_changes(mcp_server *s)
 {
-    static const char method[] = "notifications/tools/list_changed";
     mcp_conn *c;
-    size_t i;
-    if (!s->changed_tools) return;
+    bool changed = s->changed_tools;
     s->changed_tools = false;
-    for (c = s->conns; c; c = c->next) {
-        if (c->dead || c->draining) continue;
-        if (c->initialized) (void)mcpi_conn_broke(c, mcpi_send_note(s, &c->st, method, NULL));
-        for (i = 0; i < c->inflight.cells; i++) {
-            mcp_req *r = mcpi_req_of_key(c->inflight.cell[i]);
-            mcp_writer *w;
-            if (!r || !r->listen || !(r->filter & MCP_LIST_TOOLS)) continue;
-            w = mcpi_note_begin(r->stream, method);
-            mcpi_put_subscription(w, r->id);
-            (void)mcpi_conn_broke(c, mcpi_note_end(s, r->stream));
-        }
-    }
+    for (c = s->conns; c; c = c->next)
+        if ((changed || c->missed_change) && !c->dead && !c->draining) mcpi_tell_change(c);
 }
 
 int mcp_server_changed(mcp_server *s, unsigned what)
@@ -5776,12 +5868,13 @@ int mcp_server_changed(mcp_server *s, unsigned what)
 int mcp_server_notify(mcp_server *s, mcp_conn *to, const char *method, const char *params)
 {
     mcp_conn *c;
-    int rc = to ? MCP_ERR_MISUSE : MCP_OK;
+    int rc = to ? MCP_ERR_MISUSE : MCP_OK, one;
     if (!s || !method) return MCP_ERR_ARGUMENT;
     for (c = s->conns; c; c = c->next) {
         if (c->dead || !c->initialized || (to && c != to)) continue;
-        rc = mcpi_send_note(s, &c->st, method, params);
-        if (rc != MCP_OK) break;
+        one = mcpi_send_note(s, &c->st, method, params);
+        if (one != MCP_OK) rc = one;
+        else if (to) rc = MCP_OK;
     }
     return rc;
 }
@@ -5854,9 +5947,10 @@ static char *mcpi_form_end(mcpi_form *f, size_t *len)
     mcp_put_end(&f->w);
     text = mcp_writer_text(&f->w, len);
     if (f->status == MCP_OK && text) copy = mcpi_strdup(&f->s->alloc, text, *len);
-    if (f->status == MCP_OK && !copy)
-        f->status =
-            mcpi_server_fail(f->s, text ? MCP_ERR_MEMORY : mcp_writer_status(&f->w), "%s: out of memory", f->whose);
+    if (f->status == MCP_OK && !copy) {
+        int status = text ? MCP_ERR_MEMORY : mcp_writer_status(&f->w);
+        f->status = mcpi_server_fail(f->s, status, "%s: %s", f->whose, mcp_strerror(status));
+    }
     return copy;
 }
 
@@ -5952,6 +6046,18 @@ static int mcpi_tool_new(mcp_server *s, const mcp_tool *t, mcpi_tool **out)
     return f.status;
 }
 
+/* Such a tool would be listed under another name than the one it is found by. */
+static bool mcpi_name_is_utf8(const char *name)
+{
+    const char *end = name + strlen(name), *next;
+    while (name < end) {
+        next = *name & 0x80 ? mcpi_utf8_run(name, end) : name + 1;
+        if (next == name) return false;
+        name = next;
+    }
+    return true;
+}
+
 int mcp_server_tool(mcp_server *s, const mcp_tool *t)
 {
     mcpi_tool *x, *old;
@@ -5959,6 +6065,9 @@ int mcp_server_tool(mcp_server *s, const mcp_tool *t)
     if (!s) return MCP_ERR_ARGUMENT;
     if (!t || !t->name || !*t->name)
         return mcpi_stick(s, mcpi_server_fail(s, MCP_ERR_ARGUMENT, "a tool without a name"));
+    if (!mcpi_name_is_utf8(t->name))
+        return mcpi_stick(
+            s, mcpi_server_fail(s, MCP_ERR_ARGUMENT, "tool \"%.*s\": its name is not UTF-8", 128, t->name));
     if (!t->fn) return mcpi_stick(s, mcpi_server_fail(s, MCP_ERR_ARGUMENT, "tool \"%.*s\" has no fn", 128, t->name));
     if ((rc = mcpi_tool_new(s, t, &x)) != MCP_OK) return mcpi_stick(s, rc);
     old = (mcpi_tool *)mcpi_map_find(&s->tools_by_name, x->named.name, x->named.len);
@@ -6047,7 +6156,7 @@ int mcp_server_method(mcp_server *s, const char *method, mcp_req_fn fn, void *us
 mcp_id mcp_server_after(mcp_server *s, int ms, void (*fn)(void *owner, void *arg), void *arg)
 {
     mcpi_timer *t;
-    if (!s || !fn) return 0;
+    if (!s || !fn || s->freed) return 0;
     t = s->spare_timer;
     if (t) s->spare_timer = t->next;
     else if (!(t = (mcpi_timer *)mcpi_alloc(&s->alloc, sizeof *t))) return 0;
@@ -6230,7 +6339,8 @@ mcp_server *mcp_server_new(const mcp_server_desc *d)
     if (!s) return NULL;
     s->d = *d;
     s->alloc = d->alloc;
-    if (!d->max_message) s->d.max_message = (size_t)64 << 20;
+    if (!d->max_message) s->d.max_message = MCPI_MAX_MESSAGE;
+    if (!d->max_queue) s->d.max_queue = MCPI_MAX_MESSAGE / 4;
     if (d->max_inflight <= 0) s->d.max_inflight = 1024;
     if (d->max_peers <= 0) s->d.max_peers = 256;
     if (d->drain_ms <= 0) s->d.drain_ms = 1000;
@@ -6270,7 +6380,6 @@ void mcp_server_free(mcp_server *s)
 int mcp_server_stop(mcp_server *s)
 {
     if (!s) return MCP_ERR_ARGUMENT;
-    if (!s->stopping) s->stop_at = mcpi_server_clock(s) + s->d.drain_ms;
     s->stopping = true;
     return MCP_OK;
 }
@@ -6286,9 +6395,17 @@ mcp_conn *mcp_server_attach(mcp_server *s, const mcp_io *io, const char *princip
     return c;
 }
 
+/* A peer that has left is not in the list, and may not be looked at. */
+static bool mcpi_conn_lives(const mcp_server *s, const mcp_conn *c)
+{
+    const mcp_conn *x;
+    for (x = s->conns; x && x != c; x = x->next) { }
+    return x && !x->dead;
+}
+
 void mcp_server_detach(mcp_server *s, mcp_conn *c)
 {
-    if (!s || !c || c->dead) return;
+    if (!s || !mcpi_conn_lives(s, c)) return;
     (void)mcpi_stream_flush(&c->st);
     mcpi_conn_close(c);
 }
@@ -6392,7 +6509,7 @@ static void mcpi_server_accept(mcp_server *s)
         if (fd < 0) return;
         if (mcp_io_fds(&s->alloc, fd, fd, true, &io) != MCP_OK) { mcpi_close(&fd); continue; }
         if (!mcp_server_attach(s, &io, principal)) {
-            mcpi_server_log(s, 1, "a peer was turned away: too many peers");
+            mcpi_server_log(s, 1, "a peer was turned away: too many peers, or no memory");
             io.close(io.user);
         }
     }
@@ -6412,15 +6529,16 @@ int mcp_server_step(mcp_server *s, const struct pollfd *fds, int n)
     if (s->nest >= MCPI_NEST_MAX) return mcpi_server_fail(s, MCP_ERR_MISUSE, "callbacks are nested too deep");
     if (s->status != MCP_OK) return s->status;
     if (!fds) {
-        if (!mcpi_server_poll(s, 0, &n)) return mcpi_server_fail(s, MCP_ERR_MEMORY, "out of memory");
+        if (!mcpi_server_poll(s, 0, &n)) return mcpi_server_fail(s, MCP_ERR_TRANSPORT, "poll failed");
         fds = s->fds;
     }
     for (c = s->conns; c; c = c->next) mcpi_stream_polled(&c->st, fds, n);
     s->pumps++;
     if (mcpi_was_seen(fds, n, s->listen_at)) mcpi_server_accept(s);
     if (mcpi_was_seen(fds, n, s->mail_at)) {
+        int i;
         s->nest++;
-        (void)mcpi_mailbox_run(&s->mail, s, 64);
+        for (i = 0; i < 64 && !s->freed && mcpi_mailbox_run(&s->mail, s, 1); i++) { }
         s->nest--;
     }
     rc = s->freed ? MCP_ERR_CLOSED : mcpi_server_turn(s);
@@ -6442,18 +6560,18 @@ static int mcpi_run_once(mcp_server *s)
 {
     int n = 0, timeout;
     mcp_conn *c;
-    if (s->status == MCP_OK && mcpi_may_block(s)) {
+    if (s->nest >= MCPI_NEST_MAX) return mcpi_server_fail(s, MCP_ERR_MISUSE, "callbacks are nested too deep");
+    if (mcpi_may_block(s) && mcpi_stream_enter(&s->main->st, s->nest) == MCP_OK) {
         c = s->main;
         mcpi_io_readable(&c->st.io);
         c->st.may_read = true;
-        (void)mcpi_stream_enter(&c->st, s->nest);
         s->must_poll = mcpi_stream_fill(&c->st) == MCP_ERR_AGAIN;      /* not a blocking descriptor after all */
         return mcpi_server_exit(s, mcpi_server_turn(s));
     }
     timeout = mcp_server_timeout(s);
     for (c = s->conns; c; c = c->next)
         if (!c->st.io.poll && (timeout < 0 || timeout > 5)) timeout = 5;    /* cannot be waited for: asked again */
-    if (!mcpi_server_poll(s, timeout, &n)) return mcpi_server_fail(s, MCP_ERR_MEMORY, "out of memory");
+    if (!mcpi_server_poll(s, timeout, &n)) return mcpi_server_fail(s, MCP_ERR_TRANSPORT, "poll failed");
     return mcp_server_step(s, s->fds, n);
 }
 
@@ -6518,7 +6636,7 @@ int mcp_server_timeout(const mcp_server *s)
 #endif
     if (s->changed_tools) return 0;
     for (c = s->conns; c; c = c->next) {
-        if (c->dead || s->stopping != c->draining) return 0;
+        if (c->dead || (s->stopping && !c->draining)) return 0;
         if (c->draining && c->drain_until < at) at = c->drain_until < c->drain_end ? c->drain_until : c->drain_end;
         if (!c->draining && mcpi_stream_queued(&c->st) < MCPI_QUEUE_HIGH && mcpi_stream_has_line(&c->st)) return 0;
     }
@@ -6554,8 +6672,6 @@ int mcp_server_timeout(const mcp_server *s)
 #define MCPI_LINGER_MS  200                 /* how long a dead server's pipes are read */
 #define MCPI_CHILD_MS   100                 /* how often a child is looked at while an answer is awaited */
 
-#define MCPI_MISSING_CAPABILITY  (-32021)
-#define MCPI_HEADER_MISMATCH     (-32020)
 
 /* Methods with something special about them. The first three may answer that they need more input; the others are
    lists, and their results hold them in a member of the name that stands below. */
@@ -6806,24 +6922,28 @@ static mcpi_call *mcpi_client_find(const mcp_client *c, mcp_id id)
     return e && e->kind <= MCPI_ENTRY_PAGE && e->call->wire == id ? e->call : NULL;
 }
 
+static const char *mcpi_level_keep(mcpi_level *to, const char *text)
+{
+    size_t n = strlen(text) + 1;
+    char *copy = (char *)mcp_arena_alloc(&to->arena, n);
+    if (copy) memcpy(copy, text, n);
+    return copy;
+}
+
 /* Gives a reply to the blocked call that waits for it. If that call is the one that reads right now, the
    reply stays where it was parsed, and the turn ends; else it moves into the call's own arena, since the
    frame it is in will be read into again. */
 static void mcpi_level_take(mcp_client *c, mcpi_level *to, const mcp_reply *r, bool in_frame)
 {
     mcp_reply *mine = &to->reply;
-    size_t n = strlen(r->message) + 1;
-    char *message;
     *mine = *r;
     to->done = true;
     if (in_frame && to == &c->level[c->nest]) { c->stop = true; return; }
     mine->priv = &to->arena;
     mine->result = mcp_json_copy(&to->arena, r->result);
     mine->data = mcp_json_copy(&to->arena, r->data);
-    message = (char *)mcp_arena_alloc(&to->arena, n);
-    if (message) memcpy(message, r->message, n);
-    mine->message = message;
-    if (message && !mine->result == !r->result && !mine->data == !r->data) return;
+    mine->message = mcpi_level_keep(to, r->message);
+    if (mine->message && !mine->result == !r->result && !mine->data == !r->data) return;
     mcpi_reply_local(mine, MCP_ERR_MEMORY);
     mine->id = r->id;
 }
@@ -6972,10 +7092,8 @@ static const mcp_json *mcpi_client_object(mcp_client *c, const char *field, cons
 static bool mcpi_client_raw(mcp_client *c, mcp_writer *w, const char *key, const char *field,
                             const char *text)
 {
-    const char *s = text;
-    while (*s == ' ' || *s == '\t' || *s == '\n' || *s == '\r') s++;
-    if (*s == '{') mcp_put_raw(w, key, text, MCP_NTS);
-    if (*s == '{' && mcp_writer_status(w) != MCP_ERR_ARGUMENT) return true;
+    mcpi_put_object_text(w, key, text, MCP_NTS);
+    if (mcp_writer_status(w) != MCP_ERR_ARGUMENT) return true;
     (void)mcpi_client_object(c, field, text);
     return false;
 }
@@ -7113,6 +7231,15 @@ static int mcpi_call_start(mcp_client *c, mcpi_call *k, const mcpi_parts *p)
 }
 
 /* A call, from the user's struct to the wire or to the waiting room. Nothing is left behind when it fails. */
+/* The server does not read: nothing more is kept for it. */
+static bool mcpi_client_is_full(mcp_client *c)
+{
+    if (mcpi_stream_queued(&c->st) <= c->d.max_queue) return false;
+    (void)mcpi_client_say(c, MCP_ERR_LIMIT, "the server does not read: %z bytes wait for it",
+                          mcpi_stream_queued(&c->st));
+    return true;
+}
+
 static mcp_id mcpi_client_send(mcp_client *c, const mcp_call *call, mcpi_level *waiter)
 {
     bool ready = c->phase == MCPI_PHASE_READY;
@@ -7121,6 +7248,7 @@ static mcp_id mcpi_client_send(mcp_client *c, const mcp_call *call, mcpi_level *
     int status;
     if (c->status != MCP_OK) { c->last = c->status; return 0; }
     if (!call) { (void)mcpi_client_say(c, MCP_ERR_ARGUMENT, "there is no call"); return 0; }
+    if (mcpi_client_is_full(c)) return 0;
     if (c->live >= c->d.max_pending) {
         (void)mcpi_client_say(c, MCP_ERR_LIMIT, "%d requests are pending already", c->live);
         return 0;
@@ -7629,7 +7757,7 @@ static void mcpi_ask_end(mcp_client *c, mcpi_call *k, int status, const char *re
     if ((status == MCP_ERR_DECLINED || status == MCP_ERR_CANCELLED) && k->elicitation) {
         result = status == MCP_ERR_DECLINED ? "{\"action\":\"decline\"}" : "{\"action\":\"cancel\"}";
         len = strlen(result);
-    } else if (status == MCP_ERR_DECLINED || status == MCP_ERR_CANCELLED) code = -1;
+    } else if (status == MCP_ERR_DECLINED || status == MCP_ERR_CANCELLED) code = MCPI_USER_REJECTED;
     else if (status == MCP_ERR_UNKNOWN) { code = MCPI_METHOD_NOT_FOUND; message = "Method not found"; }
     mcpi_client_reply(c, k->text, k->len[0], result, len, code, message);
     mcpi_ask_free(c, k);
@@ -8329,10 +8457,11 @@ static void mcpi_client_defaults(mcp_client *c, const mcp_client_desc *d)
     c->d.timeout_ms = mcpi_or(d->timeout_ms, 30000);
     c->d.max_ms = mcpi_or(d->max_ms, 600000);
     c->d.grace_ms = mcpi_or(d->grace_ms, 2000);
-    c->d.max_pending = mcpi_or(d->max_pending, 4096);
-    c->d.max_pages = mcpi_or(d->max_pages, 10000);
+    c->d.max_pending = d->max_pending > 0 ? d->max_pending : 4096;
+    c->d.max_pages = d->max_pages > 0 ? d->max_pages : 10000;
     if (c->d.grace_ms < 0) c->d.grace_ms = 0;
-    if (!c->d.max_message) c->d.max_message = (size_t)64 << 20;
+    if (!c->d.max_message) c->d.max_message = MCPI_MAX_MESSAGE;
+    if (!c->d.max_queue) c->d.max_queue = 2 * MCPI_MAX_MESSAGE;
     if (c->d.on_stderr) c->d.capture_stderr = true;
     c->probe.kind = MCPI_ENTRY_PROBE;
     c->init.kind = MCPI_ENTRY_INIT;
@@ -8360,6 +8489,9 @@ static bool mcpi_client_take(mcp_client *c, const mcp_client_desc *d)
     if (!mcpi_client_copy_list(c, d->env, &c->env)) return false;
     if (d->cwd && !(c->cwd = mcpi_client_copy(c, d->cwd, MCP_NTS))) return false;
 #endif
+#ifdef MCP_NO_POSIX
+    if (!d->now_ms) mcpi_client_fail(c, MCP_ERR_ARGUMENT, "without POSIX a client needs now_ms");
+#endif
     if (!d->name || !d->version) mcpi_client_fail(c, MCP_ERR_ARGUMENT, "a client needs a name and a version");
     else if (!d->io.read == !c->argv)
         mcpi_client_fail(c, MCP_ERR_ARGUMENT, "a client needs argv or io, and not both");
@@ -8378,7 +8510,7 @@ mcp_client *mcp_client_new(const mcp_client_desc *d)
     c = (mcp_client *)mcpi_zalloc(&d->alloc, sizeof *c);
     if (!c) return NULL;
     mcpi_client_defaults(c, d);
-    if (mcpi_stream_open(&c->st, &d->alloc, &io, c->d.max_message, &c->stats) == MCP_OK) {
+    if (mcpi_stream_open(&c->st, &d->alloc, &io, c->d.max_message, c->d.max_queue, &c->stats) == MCP_OK) {
         c->st.open = false;
         if (mcpi_client_take(c, d)) {
             if (d->io.read) mcpi_client_bind(c, &d->io);
@@ -8459,6 +8591,7 @@ int mcp_client_notify(mcp_client *c, const char *method, const char *params)
     if (c->status != MCP_OK) return c->status;
     if (c->phase != MCPI_PHASE_READY) return mcpi_client_say(c, MCP_ERR_MISUSE, "the client is not ready");
     if (!method) return mcpi_client_say(c, MCP_ERR_ARGUMENT, "a notification needs a method");
+    if (mcpi_client_is_full(c)) return MCP_ERR_LIMIT;
     mcpi_client_clear(c);
     w = mcpi_stream_begin(&c->st);
     mcp_put_object(w, NULL);
@@ -8530,7 +8663,6 @@ int mcp_client_pollfds(mcp_client *c, struct pollfd *fds, int cap)
     int n = 0, i;
     if (!c) return 0;
     if (!fds) cap = 0;
-    mcpi_stream_pollfds(&c->st, true, fds, cap, &n);
     for (i = 0; i < 2; i++) {
         int fd = i ? c->box.rfd : c->child.err;
         *(i ? &c->box_at : &c->err_at) = fd < 0 ? -1 : n;
@@ -8542,6 +8674,7 @@ int mcp_client_pollfds(mcp_client *c, struct pollfd *fds, int cap)
         }
         n++;
     }
+    mcpi_stream_pollfds(&c->st, true, fds, cap, &n);    /* last: a stream of the user's may have many */
     return n;
 #else
     (void)c; (void)fds; (void)cap;
@@ -8645,7 +8778,10 @@ const mcp_reply *mcp_client_call(mcp_client *c, const mcp_call *call)
     if (mcpi_client_send(c, call, mine)) while (!mine->done && !c->freed) mcpi_client_pump(c, -1);
     else {
         mcpi_reply_local(&mine->reply, c->last);
-        if (mcp_client_error(c)[0]) mine->reply.message = c->error;
+        if (c->error[0]) {
+            const char *message = mcpi_level_keep(mine, c->error);
+            if (message) mine->reply.message = message;
+        }
     }
     c->stop = false;
     if (c->freed) mine = NULL;
@@ -9592,12 +9728,13 @@ MIT No Attribution
 
 Copyright 2026 the mcp.h authors
 
-Permission is hereby granted, free of charge, to any person obtaining a copy of this software and associated documentation files (the
-"Software"), to deal in the Software without restriction, including without limitation the rights to use, copy, modify, merge, publish,
-distribute, sublicense, and/or sell copies of the Software, and to permit persons to whom the Software is furnished to do so.
+Permission is hereby granted, free of charge, to any person obtaining a copy of this software and associated
+documentation files (the "Software"), to deal in the Software without restriction, including without limitation the
+rights to use, copy, modify, merge, publish, distribute, sublicense, and/or sell copies of the Software, and to permit
+persons to whom the Software is furnished to do so.
 
-THE SOFTWARE IS PROVIDED "AS IS", WITHOUT WARRANTY OF ANY KIND, EXPRESS OR IMPLIED, INCLUDING BUT NOT LIMITED TO THE WARRANTIES OF
-MERCHANTABILITY, FITNESS FOR A PARTICULAR PURPOSE AND NONINFRINGEMENT. IN NO EVENT SHALL THE AUTHORS OR COPYRIGHT HOLDERS BE LIABLE FOR ANY
-CLAIM, DAMAGES OR OTHER LIABILITY, WHETHER IN AN ACTION OF CONTRACT, TORT OR OTHERWISE, ARISING FROM, OUT OF OR IN CONNECTION WITH THE SOFTWARE
-OR THE USE OR OTHER DEALINGS IN THE SOFTWARE.
+THE SOFTWARE IS PROVIDED "AS IS", WITHOUT WARRANTY OF ANY KIND, EXPRESS OR IMPLIED, INCLUDING BUT NOT LIMITED TO THE
+WARRANTIES OF MERCHANTABILITY, FITNESS FOR A PARTICULAR PURPOSE AND NONINFRINGEMENT. IN NO EVENT SHALL THE AUTHORS OR
+COPYRIGHT HOLDERS BE LIABLE FOR ANY CLAIM, DAMAGES OR OTHER LIABILITY, WHETHER IN AN ACTION OF CONTRACT, TORT OR
+OTHERWISE, ARISING FROM, OUT OF OR IN CONNECTION WITH THE SOFTWARE OR THE USE OR OTHER DEALINGS IN THE SOFTWARE.
 */

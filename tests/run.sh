@@ -8,7 +8,7 @@
 # line counts as one failure. Lines that begin with "skip" are always shown; with NO_SKIP=1 each is a failure.
 # Two tests run at a time, each for at most LIMIT seconds. The last line is the sum, and the exit status is 0 when nothing failed.
 cd "$(dirname "$0")/.." || exit 1
-verbose= seconds=120
+verbose='' seconds=120
 [ "$1" = -v ] && { verbose=1 seconds=900; shift; }
 : "${CC:=cc}" "${BUILD:=build}"
 export CC BUILD

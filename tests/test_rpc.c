@@ -43,7 +43,7 @@ TEST(kinds)
         { "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"x\",\"params\":null}", MCP_MSG_BAD, -32602, true },
         { "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"x\",\"result\":{}}", MCP_MSG_BAD, -32600, true },
         { "{\"jsonrpc\":\"2.0\",\"id\":1,\"id\":2,\"method\":\"x\"}", MCP_MSG_BAD, -32600, false },
-        { "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"a\",\"method\":\"b\"}", MCP_MSG_BAD, -32600, false },
+        { "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"a\",\"method\":\"b\"}", MCP_MSG_BAD, -32600, true },
         { "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{},\"error\":{}}", MCP_MSG_BAD, -32600, true },
         { "{\"jsonrpc\":\"2.0\",\"id\":1}", MCP_MSG_BAD, -32600, true },
         { "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":null}", MCP_MSG_BAD, -32600, true },
@@ -85,8 +85,8 @@ TEST(settles_once)
     mcp_id a, b;
     memset(&ok, 0, sizeof ok);
     settled = 0;
-    a = mcp_pending_add(p, MCP_NEVER, on_end, NULL);
-    b = mcp_pending_add(p, 100, on_end, NULL);
+    a = mcp_pending_add(p, MCP_NEVER, MCP_NEVER, on_end, NULL);
+    b = mcp_pending_add(p, 100, MCP_NEVER, on_end, NULL);
     EQ_INT(a, 1);
     EQ_INT(b, 2);
     EQ_INT(mcp_pending_deadline(p), 100);
@@ -100,16 +100,21 @@ TEST(settles_once)
     EQ_INT(settled, 1);
     EQ_INT(mcp_pending_extend(p, b, 5), MCP_ERR_UNKNOWN);
     EQ_INT(mcp_pending_extend(p, a, 50), MCP_OK);
+    b = mcp_pending_add(p, 10, 30, on_end, NULL);                       /* not past its cap, whatever comes */
+    EQ_INT(mcp_pending_deadline(p), 10);
+    EQ_INT(mcp_pending_extend(p, b, 1000), MCP_OK);
+    EQ_INT(mcp_pending_deadline(p), 30);
+    EQ_INT(mcp_pending_expire(p, 30), 1);
     EQ_INT(mcp_pending_expire(p, 49), 0);
     EQ_INT(mcp_pending_expire(p, 50), 1);
     EQ_INT(last_status, MCP_ERR_TIMEOUT);
     EQ_INT(mcp_pending_count(p), 0);
-    CHECK(mcp_pending_add(p, MCP_NEVER, on_end, NULL) != 0);
+    CHECK(mcp_pending_add(p, MCP_NEVER, MCP_NEVER, on_end, NULL) != 0);
     mcp_pending_free(p);
     EQ_INT(last_status, MCP_ERR_CLOSED);
-    EQ_INT(settled, 3);
+    EQ_INT(settled, 4);
     mcp_pending_free(NULL);
-    EQ_INT(mcp_pending_add(NULL, 0, on_end, NULL), 0);
+    EQ_INT(mcp_pending_add(NULL, 0, MCP_NEVER, on_end, NULL), 0);
     EQ_INT(mcp_pending_deadline(NULL), MCP_NEVER);
 }
 
@@ -131,7 +136,7 @@ TEST(agrees_with_a_model)
         what = (seed >> 16) % 8;
         if (what < 4) {
             int64_t at = what == 0 ? MCP_NEVER : now + (int64_t)((seed >> 8) % 500);
-            mcp_id x = mcp_pending_add(p, at, on_end, NULL);
+            mcp_id x = mcp_pending_add(p, at, MCP_NEVER, on_end, NULL);
             CHECK((x != 0) == (n < MAX));
             if (x) { CHECK(x > newest); newest = x; id[n] = x; due[n++] = at; }
         } else if (what < 6 && n) {
@@ -163,7 +168,7 @@ static void add_more(const mcp_reply *r, void *user)
 {
     (void)r; (void)user;
     settled++;
-    (void)mcp_pending_add(table, MCP_NEVER, add_more, NULL);
+    (void)mcp_pending_add(table, MCP_NEVER, MCP_NEVER, add_more, NULL);
 }
 
 TEST(many_and_reentrant)
@@ -174,14 +179,14 @@ TEST(many_and_reentrant)
     memset(&ok, 0, sizeof ok);
     table = mcp_pending_new(NULL, N + 10);
     settled = 0;
-    first = mcp_pending_add(table, 1000, on_end, NULL);
-    for (i = 1; i < N; i++) (void)mcp_pending_add(table, 1000 + (int64_t)(i % 97), on_end, NULL);
+    first = mcp_pending_add(table, 1000, MCP_NEVER, on_end, NULL);
+    for (i = 1; i < N; i++) (void)mcp_pending_add(table, 1000 + (int64_t)(i % 97), MCP_NEVER, on_end, NULL);
     EQ_INT(mcp_pending_count(table), N);
     for (i = N; i > 0; i--) (void)mcp_pending_settle(table, first + i - 1, &ok);
     EQ_INT(settled, N);
     EQ_INT(mcp_pending_count(table), 0);
 
-    for (i = 0; i < 40; i++) (void)mcp_pending_add(table, MCP_NEVER, add_more, NULL);
+    for (i = 0; i < 40; i++) (void)mcp_pending_add(table, MCP_NEVER, MCP_NEVER, add_more, NULL);
     settled = 0;
     mcp_pending_fail_all(table, MCP_ERR_CANCELLED);         /* what callbacks add stays */
     EQ_INT(settled, 40);

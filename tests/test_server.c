@@ -1139,6 +1139,256 @@ TEST(every_allocation_fails)
     fail_at = -1;
 }
 
+/* -- faults that reviews found --------------------------------------------------------------------------------------------- */
+
+TEST(waits_at_the_end)
+{
+    mcp_server *s = server();
+    peer p = join(s);
+    kept_count = 0;
+    add(s, "defer", defer);
+    legacy(&p);
+    (void)say(&p, J({"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"defer"}}));
+    p.io.close(p.io.user);                  /* the peer leaves; its call is still worked on */
+    (void)mcp_server_step(s, NULL, 0);
+    CHECK(mcp_server_timeout(s) > 500);     /* and the loop sleeps meanwhile */
+    mcp_server_free(s);
+    free(p.text);
+}
+
+static peer *inner_peer;
+static const char *inner_line;
+static void pumps(mcp_req *r, void *user)
+{
+    const mcp_json *client = mcp_req_client(r);
+    (void)user;
+    if (inner_line) write_all(inner_peer, inner_line, strlen(inner_line));
+    else inner_peer->io.close(inner_peer->io.user);
+    (void)mcp_server_step(mcp_req_server(r), NULL, 0);
+    (void)mcp_server_step(mcp_req_server(r), NULL, 0);
+    EQ_STR(mcp_json_str(mcp_json_get(client, "name"), ""), "t");       /* what was handed out lives */
+    CHECK(mcp_req_text(r, "outer") == MCP_OK);
+}
+
+TEST(from_inside_a_handler)
+{
+    mcp_server *s = server();
+    peer p = join(s);
+    mcp_conn *gone = p.conn;
+    inner_peer = &p;
+    add(s, "pumps", pumps);
+    legacy(&p);
+    inner_line = J({"jsonrpc":"2.0","id":9,"method":"initialize","params":{"clientInfo":{"name":"other","version":"2"}}}) "\n";
+    CHECK(strstr(call(&p, "pumps", "{}"), "\"id\":9,\"error\":{\"code\":-32600") != NULL);
+    CHECK(strstr(p.text, "outer") != NULL);
+    CHECK(strstr(say(&p, INIT), "\"result\"") != NULL);               /* and outside it is welcome */
+    inner_line = NULL;                                                /* the peer leaves while its call runs */
+    write_all(&p, J({"jsonrpc":"2.0","id":5,"method":"tools/call","params":{"name":"pumps"}}) "\n", strlen(J({"jsonrpc":"2.0","id":5,"method":"tools/call","params":{"name":"pumps"}}) "\n"));
+    (void)mcp_server_step(s, NULL, 0);
+    (void)mcp_server_step(s, NULL, 0);
+    EQ_INT(mcp_server_stats(s).peers, 0);
+    mcp_server_detach(s, gone);                                       /* of a peer that has left: nothing */
+    mcp_server_free(s);
+    free(p.text);
+}
+
+static void floods(mcp_req *r, void *user)
+{
+    static char big[10000];
+    int i, rc = MCP_OK;
+    (void)user;
+    memset(big, 'f', sizeof big - 1);
+    for (i = 1; i < 4000; i++) rc = mcp_req_progress(r, i, 0, big);
+    EQ_INT(rc, MCP_ERR_LIMIT);
+    mcp_req_text(r, "flooded");
+}
+
+TEST(a_flood_is_bounded)
+{
+    mcp_server_desc d;
+    mcp_server *s;
+    peer p;
+    memset(&d, 0, sizeof d);
+    d.max_queue = 1 << 20;
+    s = server_with(&d);
+    p = join(s);
+    add(s, "floods", floods);
+    legacy(&p);
+    write_all(&p, J({"jsonrpc":"2.0","id":5,"method":"tools/call","params":{"name":"floods","_meta":{"progressToken":1}}}) "\n",
+              strlen(J({"jsonrpc":"2.0","id":5,"method":"tools/call","params":{"name":"floods","_meta":{"progressToken":1}}}) "\n"));
+    (void)mcp_server_step(s, NULL, 0);
+    CHECK(mcp_server_stats(s).queued < (2u << 20));
+    CHECK(mcp_server_stats(s).dropped > 1000);
+    add(s, "another", echo);                                         /* a change that cannot be told yet */
+    (void)mcp_server_step(s, NULL, 0);
+    CHECK(strstr(hear(&p), "flooded") != NULL);                      /* answers are never dropped */
+    CHECK(strstr(p.text, "list_changed") != NULL);                   /* and the change is told once there is room */
+    end(s, &p);
+}
+
+static void old_content(mcp_req *r, void *user)
+{
+    (void)user;
+    mcp_req_add_audio(r, "audio/wav", "x", 1);
+    mcp_req_add_link(r, "f:///a", "a", NULL);
+    EQ_INT(mcp_req_add_text(r, "t", MCP_NTS), MCP_OK);
+    mcp_req_done(r);
+}
+static void no_block(mcp_req *r, void *user)
+{
+    (void)user;
+    EQ_INT(mcp_req_add_json(r, " \"text\"", MCP_NTS), MCP_ERR_ARGUMENT);
+    CHECK(mcp_req_done(r) != MCP_OK);
+}
+
+TEST(what_old_revisions_know)
+{
+    mcp_server *s = server();
+    peer p = join(s);
+    add(s, "old", old_content);
+    add(s, "no_block", no_block);
+    legacy(&p);
+    CHECK(strstr(call(&p, "old", "{}"), "\"type\":\"audio\"") != NULL);
+    CHECK(strstr(p.text, "\"type\":\"resource_link\"") != NULL);
+    CHECK(strstr(call(&p, "no_block", "{}"), "-32603") != NULL);
+    (void)say(&p, J({"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2024-11-05"}}));
+    EQ_STR(call(&p, "old", "{}"), "{\"jsonrpc\":\"2.0\",\"id\":5,\"result\":{\"content\":[{\"type\":\"resource\",\"resource\":{\"uri\":\"audio:\",\"mimeType\":\"audio/wav\",\"blob\":\"eA==\"}},"
+           "{\"type\":\"text\",\"text\":\"f:///a\"},{\"type\":\"text\",\"text\":\"t\"}]}}\n");
+    end(s, &p);
+}
+
+TEST(ids_that_look_alike)
+{
+    mcp_server *s = server();
+    peer p = join(s);
+    kept_count = 0;
+    add(s, "defer", defer);
+    legacy(&p);
+    EQ_STR(say(&p, J({"jsonrpc":"2.0","id":"\ud800","method":"tools/call","params":{"name":"defer"}})), "");
+    EQ_STR(say(&p, J({"jsonrpc":"2.0","id":"\ud801","method":"tools/call","params":{"name":"defer"}})), "");
+    EQ_STR(say(&p, J({"jsonrpc":"2.0","id":"7","method":"tools/call","params":{"name":"defer"}})), "");
+    EQ_STR(say(&p, J({"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"defer"}})), "");
+    CHECK(strstr(say(&p, J({"jsonrpc":"2.0","id":"\ud801","method":"ping"})), "-32600") != NULL);
+    EQ_STR(say(&p, J({"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":7}})), "");
+    EQ_INT(mcp_server_stats(s).pending, 3);
+    CHECK(mcp_server_req(s, kept[2]) != NULL && mcp_server_req(s, kept[3]) == NULL);
+    EQ_INT(mcp_req_text(mcp_server_req(s, kept[1]), "x"), MCP_OK);
+    CHECK(strstr(hear(&p), "\"id\":\"\\ud801\"") != NULL);
+    end(s, &p);
+}
+
+static void structure(mcp_req *r, void *user)
+{
+    mcp_writer *w = mcp_req_structure(r);
+    (void)user;
+    mcp_put_object(w, NULL);
+    mcp_put_num(w, "sum", 3.5);
+    mcp_put_end(w);
+    EQ_INT(mcp_req_done(r), MCP_OK);
+}
+static void structure_by_hand(mcp_req *r, void *user)
+{
+    mcp_writer *w = mcp_req_begin(r);
+    (void)user;
+    mcp_put_object(w, "structuredContent");
+    mcp_put_num(w, "sum", 3.5);
+    mcp_put_end(w);
+    EQ_INT(mcp_req_end(r), MCP_OK);
+}
+
+TEST(structured_results_have_text)
+{
+    static const char content[] = "\"content\":[{\"type\":\"text\",\"text\":\"{\\\"sum\\\":3.5}\"}]", value[] = "\"structuredContent\":{\"sum\":3.5}";
+    mcp_server *s = server();
+    peer p = join(s);
+    add(s, "one", structure);
+    add(s, "two", structure_by_hand);
+    legacy(&p);
+    CHECK(strstr(call(&p, "one", "{}"), content) && strstr(p.text, value));
+    CHECK(strstr(call(&p, "two", "{}"), content) && strstr(p.text, value));
+    CHECK(strstr(call_modern(&p, "two", "{}"), content) && strstr(p.text, value));
+    end(s, &p);
+}
+
+static int free_order[2], free_steps;
+static mcp_id free_timer;
+static void at_cancel(mcp_server *s, mcp_id id, void *arg) { (void)id; (void)arg; free_order[0] = ++free_steps; (void)mcp_server_cancel_timer(s, free_timer); }
+static void at_timer(void *owner, void *arg)
+{
+    (void)arg;
+    if (!owner) free_order[1] = ++free_steps;
+    if (!owner) EQ_INT(mcp_server_after((mcp_server *)owner, 0, at_timer, NULL), 0);
+}
+static void with_timer(mcp_req *r, void *user)
+{
+    (void)user;
+    (void)mcp_req_defer(r);
+    (void)mcp_req_on_cancel(r, at_cancel, NULL);
+    free_timer = mcp_server_after(mcp_req_server(r), 1000, at_timer, NULL);
+}
+
+TEST(free_tells_in_order)
+{
+    mcp_server *s = server();
+    peer p = join(s);
+    free_steps = free_order[0] = free_order[1] = 0;
+    add(s, "with_timer", with_timer);
+    legacy(&p);
+    (void)call(&p, "with_timer", "{}");
+    mcp_server_free(s);
+    EQ_INT(free_order[0], 1);               /* on_cancel first; it could still take back the timer */
+    EQ_INT(free_order[1], 0);
+    leave(&p);
+
+    s = server();
+    mcp_tool t;
+    memset(&t, 0, sizeof t);
+    t.name = "no function";
+    EQ_INT(mcp_server_tool(s, &t), MCP_ERR_ARGUMENT);
+    EQ_STR(mcp_server_error(s), "tool \"no function\" has no fn");
+    t.name = "\xff";
+    t.fn = echo;
+    EQ_INT(mcp_server_tool(s, &t), MCP_ERR_ARGUMENT);
+    mcp_server_free(s);
+}
+
+/* A cancel that comes while a timer works on a deferred request. */
+static mcp_id slow_id;
+static int slow_heard;
+static void slow_work(void *owner, void *arg)
+{
+    mcp_req *r = owner ? mcp_server_req((mcp_server *)owner, slow_id) : NULL;
+    int i;
+    (void)arg;
+    if (!r) return;
+    write_all(inner_peer, inner_line, strlen(inner_line));
+    for (i = 0; i < 5 && !mcp_req_cancelled(r); i++) fake_now += 2;
+    slow_heard = mcp_req_cancelled(r);
+    EQ_INT(mcp_req_text(r, "too late"), MCP_ERR_CANCELLED);
+}
+static void slow(mcp_req *r, void *user)
+{
+    (void)user;
+    slow_id = mcp_req_defer(r);
+    (void)mcp_req_on_cancel(r, on_cancel, worker_name);
+    (void)mcp_server_after(mcp_req_server(r), 0, slow_work, NULL);
+}
+
+TEST(heard_from_a_timer)
+{
+    mcp_server *s = server();
+    peer p = join(s);
+    inner_peer = &p;
+    inner_line = J({"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":5}}) "\n";
+    cancel_calls = slow_heard = 0;
+    add(s, "slow", slow);
+    legacy(&p);
+    EQ_STR(call(&p, "slow", "{}"), "");
+    EQ_INT(slow_heard, 1);
+    EQ_INT(cancel_calls, 1);                /* told in its turn, not from inside */
+    end(s, &p);
+}
+
 TEST(null_is_harmless)
 {
     mcp_req_fn none = NULL;
@@ -1212,6 +1462,14 @@ int main(void)
     RUN(a_peer_that_does_not_read);
     RUN(no_allocation_once_warm);
     RUN(every_allocation_fails);
+    RUN(waits_at_the_end);
+    RUN(from_inside_a_handler);
+    RUN(a_flood_is_bounded);
+    RUN(what_old_revisions_know);
+    RUN(ids_that_look_alike);
+    RUN(structured_results_have_text);
+    RUN(free_tells_in_order);
+    RUN(heard_from_a_timer);
     RUN(null_is_harmless);
     return test_end();
 }
