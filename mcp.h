@@ -4186,7 +4186,8 @@ typedef struct mcpi_timer {
 struct mcp_server {
     mcp_allocator alloc;
     int64_t now, peeked;
-    int nest, pumps, status;                /* callbacks that run; entries that run; the first mistake */
+    int nest, pumps;                        /* callbacks that run; entries that run */
+    int status, end;                        /* the first mistake; how the main stream ended */
     bool stopping, ended, freed, must_poll, shielded;
     bool has_logging, says_tools, changed_tools;
     mcp_conn *conns, *main;
@@ -4499,6 +4500,15 @@ static void mcpi_put_cache(mcp_req *r, mcp_writer *w)
     mcp_put_str(w, "cacheScope", r->s->d.scope == MCP_SCOPE_PUBLIC ? "public" : "private");
 }
 
+/* A result that could not be written becomes an error, which is small. */
+static int mcpi_result_end(mcp_req *r, int status)
+{
+    if (status == MCP_OK) mcpi_req_over(r);
+    else mcpi_refuse(r, MCPI_INTERNAL_ERROR, status == MCP_ERR_MEMORY ? "out of memory"
+                     : status == MCP_ERR_LIMIT ? "the result nests too deep" : "the result could not be written");
+    return status;
+}
+
 /* Sends the result object in r->w, which is complete but for its end and what the era adds. */
 static int mcpi_send_body(mcp_req *r)
 {
@@ -4506,24 +4516,16 @@ static int mcpi_send_body(mcp_req *r)
     mcpi_place p;
     const char *text;
     size_t n;
-    int rc;
     if (r->modern) {
         mcpi_put_splice(w, "resultType", "\"complete\"", 10);
         mcpi_put_splice(w, "_meta", r->s->meta, r->s->meta_len);
     }
     mcp_put_end(w);
     text = mcp_writer_text(w, &n);
-    if (!text) {
-        rc = w->status != MCP_OK ? w->status : MCP_ERR_ARGUMENT;
-        mcpi_refuse(r, MCPI_INTERNAL_ERROR,
-                    rc == MCP_ERR_MEMORY ? "out of memory" : "the result could not be written");
-        return rc;
-    }
+    if (!text) return mcpi_result_end(r, w->status != MCP_OK ? w->status : MCP_ERR_ARGUMENT);
     p = mcpi_answer_begin(r->stream, r->batch, r->id);
     mcpi_put_splice(p.w, "result", text, n);
-    rc = mcpi_conn_broke(r->conn, mcpi_answer_end(r->conn, r->stream, r->batch, p));
-    mcpi_req_over(r);
-    return rc;
+    return mcpi_result_end(r, mcpi_answer_end(r->conn, r->stream, r->batch, p));
 }
 
 /* A tool result always has content: structured content stands there as text, too. */
@@ -4575,13 +4577,7 @@ static int mcpi_send_value(mcp_req *r, const mcp_json *v)
     }
     mcp_put_end(w);
     rc = mcpi_answer_end(r->conn, r->stream, r->batch, p);
-    if (rc == MCP_ERR_LIMIT) {
-        mcpi_refuse(r, MCPI_INTERNAL_ERROR, "the result nests too deep");
-        return rc;
-    }
-    rc = mcpi_conn_broke(r->conn, rc);
-    mcpi_req_over(r);
-    return rc;
+    return mcpi_result_end(r, rc);
 }
 
 int mcp_req_result(mcp_req *r, const char *json, size_t len)
@@ -5814,6 +5810,18 @@ static void mcpi_conn_serve(mcp_conn *c)
     if (st->eof && !mcpi_stream_has_line(st)) mcpi_conn_drain(c);
 }
 
+/* Reading or writing failed: what was not said is lost, and whoever runs the server learns it. */
+static void mcpi_conn_lost(mcp_conn *c)
+{
+    mcp_server *s = c->s;
+    if (c == s->main) {
+        s->end = MCP_ERR_TRANSPORT;
+        mcpi_say(s->error, sizeof s->error, "the peer is gone: reading or writing failed");
+        mcpi_server_log(s, 1, s->error);
+    }
+    mcpi_conn_close(c);
+}
+
 /* Writes, and ends what has come to its end. A peer that drains keeps its time anew with every byte that it reads, up
    to ten times that. */
 static void mcpi_conn_settle(mcp_conn *c)
@@ -5822,7 +5830,7 @@ static void mcpi_conn_settle(mcp_conn *c)
     size_t before = mcpi_stream_queued(st);
     if (c->dead) return;
     (void)mcpi_stream_flush(st);
-    if (st->broken) mcpi_conn_close(c);
+    if (st->broken) mcpi_conn_lost(c);
     if (c->dead || !c->draining || c->handlers) return;
     if (mcpi_stream_queued(st) < before) c->drain_until = c->s->now + c->s->d.drain_ms;
     if (c->inflight.count == 0 && mcpi_stream_queued(st) == 0) mcpi_conn_close(c);
@@ -6443,7 +6451,7 @@ static int mcpi_server_turn(mcp_server *s)
     mcpi_tell_changes(s);
     for (c = s->conns; c && !s->freed; c = c->next) mcpi_conn_settle(c);
     mcpi_conns_sweep(s);
-    if (s->freed || (s->ended && !s->conns) || (s->stopping && !s->conns)) return MCP_ERR_CLOSED;
+    if (s->freed || (!s->conns && (s->ended || s->stopping))) return s->end != MCP_OK ? s->end : MCP_ERR_CLOSED;
     return MCP_OK;
 }
 
@@ -6640,7 +6648,7 @@ int mcp_server_timeout(const mcp_server *s)
         if (c->draining && c->drain_until < at) at = c->drain_until < c->drain_end ? c->drain_until : c->drain_end;
         if (!c->draining && mcpi_stream_queued(&c->st) < MCPI_QUEUE_HIGH && mcpi_stream_has_line(&c->st)) return 0;
     }
-    if (s->ended || (s->stopping && !s->conns)) return 0;
+    if (!s->conns && (s->ended || s->stopping)) return 0;
     if (at == MCP_NEVER) return -1;
     return at <= now ? 0 : at - now > 60000 ? 60000 : (int)(at - now);
 }
