@@ -340,7 +340,7 @@ typedef struct mcp_reply {
     const mcp_json *result;                 /* MCP_OK: the result object as it came */
     int64_t code;                           /* MCP_ERR_PEER: the JSON-RPC error's code ... */
     const char *message;                    /* ... and message; any other failure: a sentence. NULL only when the
-                                               client was freed by a callback, or there was none: see mcp_reply_text */
+                                               client was freed by a callback, or there was none */
     const mcp_json *data;                   /* ... and data, or NULL */
     void *priv;                             /* the library's: memory for the helpers below */
 } mcp_reply;
@@ -3513,7 +3513,7 @@ bool mcp_reply_is_error(const mcp_reply *r)
 #endif /* MCP_NO_CLIENT */
 
 #if !defined(MCP_NO_POSIX) && (!defined(MCP_NO_SERVER) || !defined(MCP_NO_CLIENT))
-/* -- what >>posix, at the end of the file, gives to the parts before it ------------------------------------------- */
+/* -- what >>posix, at the end of the file, gives to the parts before it ------------------------------------------ */
 
 static void      mcpi_close       (int *fd);
 static ptrdiff_t mcpi_fd_read     (int fd, void *buf, size_t n);
@@ -4785,6 +4785,10 @@ int mcp_req_fail(mcp_req *r, const char *text)
 #ifndef MCP_NO_PRINTF
 /* A text that was printed, in place if it is short. */
 typedef struct mcpi_print { char small[512]; char *text; size_t size; } mcpi_print;
+
+static int mcpi_printf(mcpi_print *p, const mcp_allocator *a, const char *fmt, va_list ap) MCP_PRINTF(3, 0);
+static int mcpi_answerf(mcp_req *r, int (*use)(mcp_req *, const char *), const char *fmt, va_list ap)
+    MCP_PRINTF(3, 0);
 
 static int mcpi_printf(mcpi_print *p, const mcp_allocator *a, const char *fmt, va_list ap)
 {
