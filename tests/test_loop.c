@@ -4,6 +4,7 @@
 #include "mcp.h"
 #include "test.h"
 #include <pthread.h>
+#include <sys/resource.h>
 
 #define J(...) #__VA_ARGS__
 #define INIT J({"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25"}}) "\n" \
@@ -391,6 +392,20 @@ TEST(own_loop)
     close(a[1]);
 }
 
+/* poll, not select: descriptors over 1,023 are like any other. */
+TEST(high_descriptors)
+{
+    struct rlimit limit;
+    int fd[1200], i, n = 0;
+    if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < 2000 && limit.rlim_max >= 2000) {
+        limit.rlim_cur = 2000;
+        (void)setrlimit(RLIMIT_NOFILE, &limit);
+    }
+    while (n < 1200 && (fd[n] = open("/dev/null", O_RDONLY)) >= 0) n++;
+    if (n == 1200) own_loop();
+    for (i = 0; i < n; i++) close(fd[i]);
+}
+
 int main(void)
 {
     signal(SIGPIPE, SIG_IGN);                             /* ours, for tell; the server's is tested in its own process */
@@ -401,5 +416,6 @@ int main(void)
     RUN(listening);
     RUN(posting);
     RUN(own_loop);
+    RUN(high_descriptors);
     return test_end();
 }

@@ -313,6 +313,18 @@ TEST(ids_come_back_as_they_were)
     end(s, &p);
 }
 
+/* Only a line feed ends a message: not the separators that Unicode knows. */
+TEST(line_separators)
+{
+    mcp_server *s = server();
+    peer p = join(s);
+    add(s, "echo", echo);
+    legacy(&p);
+    CHECK(strstr(call(&p, "echo", "{\"text\":\"a\xe2\x80\xa8 b\xe2\x80\xa9 c\xc2\x85 d\\u000b\"}"), "a\xe2\x80\xa8 b\xe2\x80\xa9 c\xc2\x85 d\\u000b") != NULL);
+    EQ_STR(say(&p, J({"jsonrpc":"2.0","id":1,"method":"ping"}) "\x0b"), J({"jsonrpc":"2.0","error":{"code":-32700,"message":"invalid JSON at byte 40"}}) "\n");
+    end(s, &p);
+}
+
 TEST(framing)
 {
     mcp_server_desc d;
@@ -1442,6 +1454,7 @@ int main(void)
     RUN(identity_and_capabilities);
     RUN(bad_lines);
     RUN(ids_come_back_as_they_were);
+    RUN(line_separators);
     RUN(framing);
     RUN(tool_results);
     RUN(registration);
