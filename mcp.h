@@ -2610,6 +2610,9 @@ static void mcpi_put_bytes(mcp_writer *w, const char *bytes, size_t n)
     w->len += n;
 }
 
+/* Text of our own that ends a value or stands between values. */
+#define MCPI_PUT_LITERAL(w, literal) mcpi_put_bytes(w, literal, sizeof literal - 1)
+
 static inline void mcpi_put_char(mcp_writer *w, char c)
 {
     if (mcpi_writer_reserve(w, 1)) w->buf[w->len++] = c;
@@ -2661,9 +2664,13 @@ static void mcpi_put_quoted(mcp_writer *w, char before, const char *s, size_t n,
         if (MCPI_FAST && k >= MCPI_WIDE && room - d >= MCPI_WIDE) {
             memcpy(d, s, MCPI_WIDE);
             k = mcpi_plain(s);
+            if (k == MCPI_WIDE) {                           /* so that the next step need not wait for k */
+                d += MCPI_WIDE;
+                s += MCPI_WIDE;
+                continue;
+            }
             d += k;
             s += k;
-            if (k == MCPI_WIDE) continue;
         } else if (MCPI_FAST && k < 16 && mcpi_move_plain(d, s, k)) {
             d += k;
             break;
@@ -3817,6 +3824,7 @@ static int mcpi_stream_line(mcpi_stream *st, char **line, size_t *len)
         f->pos = f->scan;
         if (st->oversize) { st->oversize = false; continue; }
         if (*len > st->max_message) { st->stats->oversize++; return MCP_ERR_LIMIT; }
+        if (*len > f->cap / 4) f->calm = 0;
         mcpi_line_trim(line, len);
         if (*len) return MCP_OK;
     }
@@ -3893,6 +3901,7 @@ static void mcpi_stream_shrink_out(mcpi_stream *st)
    more, and what is queued is dropped. */
 static int mcpi_stream_flush(mcpi_stream *st)
 {
+    if (st->sent == st->out.len) return MCP_OK;             /* and shrinks nothing: this is no message */
     while (st->sent < st->out.len) {
         size_t n = st->out.len - st->sent;
         ptrdiff_t k;
@@ -4356,8 +4365,11 @@ static int mcpi_conn_broke(mcp_conn *c, int status)
 static void mcpi_put_envelope(mcp_writer *w, const mcp_json *id)
 {
     mcp_put_object(w, NULL);
-    mcpi_put_splice(w, "jsonrpc", "\"2.0\"", 5);
-    if (id) mcpi_put_lexeme(w, "id", id);
+    if (id) {
+        MCPI_PUT_LITERAL(w, "\"jsonrpc\":\"2.0\",\"id\":");
+        mcpi_put_scalar(w, id, true);
+    } else MCPI_PUT_LITERAL(w, "\"jsonrpc\":\"2.0\"");
+    w->comma = true;
 }
 
 static mcp_writer *mcpi_note_begin(mcpi_stream *st, const char *method)
@@ -4524,7 +4536,8 @@ static int mcpi_send_body(mcp_req *r)
     text = mcp_writer_text(w, &n);
     if (!text) return mcpi_result_end(r, w->status != MCP_OK ? w->status : MCP_ERR_ARGUMENT);
     p = mcpi_answer_begin(r->stream, r->batch, r->id);
-    mcpi_put_splice(p.w, "result", text, n);
+    MCPI_PUT_LITERAL(p.w, ",\"result\":");
+    mcpi_put_bytes(p.w, text, n);
     return mcpi_result_end(r, mcpi_answer_end(r->conn, r->stream, r->batch, p));
 }
 
@@ -4761,14 +4774,25 @@ int mcp_req_done(mcp_req *r)
     return mcpi_done(r, false);
 }
 
-/* A one-call answer replaces whatever pieces were added before it. */
+/* A one-call answer replaces whatever pieces were added before it. It is written where it goes out, in one piece. */
 static int mcpi_only_text(mcp_req *r, const char *text, size_t len, bool is_error)
 {
+    mcpi_place p;
     int rc = mcpi_req_open(r);
     if (rc != MCP_OK) return rc;
     r->begun = false;
-    (void)mcp_req_add_text(r, text, len);
-    return mcpi_done(r, is_error);
+    if (len == MCP_NTS) len = text ? strlen(text) : 0;
+    p = mcpi_answer_begin(r->stream, r->batch, r->id);
+    MCPI_PUT_LITERAL(p.w, ",\"result\":{\"content\":[{\"type\":\"text\",\"text\":");
+    mcpi_put_quoted(p.w, 0, text ? text : "", len, 0, false);
+    if (is_error) MCPI_PUT_LITERAL(p.w, "}],\"isError\":true");
+    else MCPI_PUT_LITERAL(p.w, "}]");
+    if (r->modern) {
+        MCPI_PUT_LITERAL(p.w, ",\"resultType\":\"complete\",\"_meta\":");
+        mcpi_put_bytes(p.w, r->s->meta, r->s->meta_len);
+    }
+    MCPI_PUT_LITERAL(p.w, "}");
+    return mcpi_result_end(r, mcpi_answer_end(r->conn, r->stream, r->batch, p));
 }
 
 int mcp_req_text(mcp_req *r, const char *text)
@@ -7034,8 +7058,9 @@ static void mcpi_put_text(mcp_writer *w, const char *s)
 
 static void mcpi_put_id(mcp_writer *w, mcp_id id)
 {
-    char digits[24];
-    mcpi_put_bytes(w, digits, mcpi_say(digits, sizeof digits, "%l", (int64_t)id));
+    char digits[24], *end = digits + sizeof digits, *p = end;
+    do *--p = (char)('0' + (int)(id % 10)); while ((id /= 10) != 0);
+    mcpi_put_bytes(w, p, (size_t)(end - p));
 }
 
 /* Members behind a key that is given with its punctuation. */
@@ -7062,12 +7087,12 @@ static int mcpi_client_put(mcp_client *c, mcp_id id, const mcpi_parts *p, bool m
 {
     mcp_writer *w = mcpi_stream_begin(&c->st);
     bool meta = modern || progress || p->len[MCPI_PART_META], comma = false;
-    mcpi_put_text(w, "{\"jsonrpc\":\"2.0\",\"id\":");
+    MCPI_PUT_LITERAL(w, "{\"jsonrpc\":\"2.0\",\"id\":");
     mcpi_put_id(w, id);
-    mcpi_put_text(w, ",\"method\":");
+    MCPI_PUT_LITERAL(w, ",\"method\":");
     mcpi_put_bytes(w, p->at[MCPI_PART_METHOD], p->len[MCPI_PART_METHOD]);
     if (meta || p->len[MCPI_PART_PARAMS] || p->len[MCPI_PART_CURSOR]) {
-        mcpi_put_text(w, ",\"params\":{");
+        MCPI_PUT_LITERAL(w, ",\"params\":{");
         mcpi_put_part(w, &comma, "", p->at[MCPI_PART_PARAMS], p->len[MCPI_PART_PARAMS]);
         mcpi_put_part(w, &comma, "\"cursor\":", p->at[MCPI_PART_CURSOR], p->len[MCPI_PART_CURSOR]);
         if (meta) {
@@ -7080,11 +7105,11 @@ static int mcpi_client_put(mcp_client *c, mcp_id id, const mcpi_parts *p, bool m
                 comma = true;
             }
             mcpi_put_part(w, &comma, "", p->at[MCPI_PART_META], p->len[MCPI_PART_META]);
-            mcpi_put_text(w, "}");
+            MCPI_PUT_LITERAL(w, "}");
         }
-        mcpi_put_text(w, "}");
+        MCPI_PUT_LITERAL(w, "}");
     }
-    mcpi_put_text(w, "}");
+    MCPI_PUT_LITERAL(w, "}");
     return mcpi_client_end(c);
 }
 
@@ -7147,11 +7172,14 @@ static int mcpi_client_compose(mcp_client *c, const mcp_call *call, mcpi_parts *
     if (call->params && !(params = mcpi_client_object(c, "params", call->params))) return c->last;
     if (call->meta && !(meta = mcpi_client_object(c, "meta", call->meta))) return c->last;
     mcp_put_array(w, NULL);
-    mcp_put_str(w, NULL, method);
+    if (call->tool) { MCPI_PUT_LITERAL(w, "\"tools/call\""); w->comma = true; }
+    else mcp_put_str(w, NULL, method);
     end[MCPI_PART_METHOD] = w->len;
     mcp_put_object(w, NULL);
     if (call->tool) {
-        mcp_put_str(w, "name", call->tool);
+        MCPI_PUT_LITERAL(w, "\"name\":");
+        mcpi_put_quoted(w, 0, call->tool, strlen(call->tool), 0, false);
+        w->comma = true;
         if (!mcpi_client_raw(c, w, "arguments", "args", call->args ? call->args : "{}")) return c->last;
     }
     for (v = mcp_json_first(params); v; v = mcp_json_next(v)) {
@@ -7165,10 +7193,12 @@ static int mcpi_client_compose(mcp_client *c, const mcp_call *call, mcpi_parts *
     }
     mcp_put_end(w);
     end[MCPI_PART_PARAMS] = w->len;
-    mcp_put_object(w, NULL);
-    mcpi_put_meta(w, mcp_json_get(params, "_meta"), meta);
-    mcpi_put_meta(w, meta, NULL);
-    mcp_put_end(w);
+    if (params || meta) {
+        mcp_put_object(w, NULL);
+        mcpi_put_meta(w, mcp_json_get(params, "_meta"), meta);
+        mcpi_put_meta(w, meta, NULL);
+        mcp_put_end(w);
+    } else MCPI_PUT_LITERAL(w, ",{}");
     end[MCPI_PART_META] = w->len;
     if (cursor) mcpi_put_lexeme(w, NULL, cursor);
     end[MCPI_PART_CURSOR] = w->len;
@@ -8349,7 +8379,10 @@ static void mcpi_client_pump(mcp_client *c, int timeout_ms)
 {
 #ifndef MCP_NO_POSIX
     struct pollfd fds[16];
-    int n = mcp_client_pollfds(c, fds, 16), own = mcp_client_timeout(c);
+    int n, own;
+    mcpi_client_flush(c);                   /* there is room, most often: then only the answer is waited for */
+    n = mcp_client_pollfds(c, fds, 16);
+    own = mcp_client_timeout(c);
     if (n > 16) n = 16;
     if (own >= 0 && (timeout_ms < 0 || own < timeout_ms)) timeout_ms = own;
     if (timeout_ms != 0 && c->st.open && !c->st.io.poll) timeout_ms = 1;
@@ -8952,11 +8985,11 @@ static bool mcpi_sigpipe_pending(void)
 static void mcpi_sigpipe_block(mcpi_sigpipe *s)
 {
     sigset_t set;
-    s->pending = mcpi_sigpipe_pending();
     (void)sigemptyset(&set);
     (void)sigaddset(&set, SIGPIPE);
     (void)MCPI_SIGMASK(SIG_BLOCK, &set, &s->old);
     s->blocked = sigismember(&s->old, SIGPIPE) == 1;
+    s->pending = s->blocked && mcpi_sigpipe_pending();      /* one that is not blocked does not wait */
 }
 
 /* Takes a SIGPIPE that came meanwhile, but none that was waiting before. Changes nothing else in the mask:
