@@ -4,6 +4,7 @@
 #   make demo       a client talks to a server, in some seconds
 #   make test       all that needs only a C compiler; under a minute
 #   make check      all that can run here; prints a line for each thing that is missing
+#   make coverage   which lines of mcp.h no test program reaches; needs gcc and gcov
 #   make bench      speed and memory as ratios to bare programs; half a minute
 #   make install    header, command and pkg-config file under $(DESTDIR)$(PREFIX)
 #
@@ -58,6 +59,9 @@ check:
 	@LIMIT=900 PROGRAMS='examples/*.c tests/fixtures/faults_*.c' $(RUN) tests/test_*.c tests/examples.sh tests/readme.sh tests/budget.sh tests/compile/matrix.sh tests/asan.sh tests/valgrind.sh \
 	    tests/json_suite.sh tests/faults.sh tests/peers/check.sh
 
+coverage:
+	@$(RUN) -v tests/coverage.sh
+
 bench:
 	@$(ENV) sh tests/bench/bench.sh
 
@@ -90,5 +94,5 @@ uninstall:
 clean:
 	rm -rf $(B)
 
-.PHONY: bench all examples fixtures demo test check check-compile check-asan check-valgrind check-analyze check-json-suite \
+.PHONY: bench coverage all examples fixtures demo test check check-compile check-asan check-valgrind check-analyze check-json-suite \
         check-faults check-peers install uninstall clean

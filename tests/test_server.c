@@ -1401,6 +1401,121 @@ TEST(heard_from_a_timer)
     end(s, &p);
 }
 
+/* -- small things ---------------------------------------------------------------------------------------------------------- */
+
+static void asks_can(mcp_req *r, void *user)
+{
+    (void)user;
+    CHECK(mcp_req_can(r, "/sampling") && mcp_req_can(r, "/extensions/io.x~1y") && mcp_req_can(r, "/elicitation/form"));
+    CHECK(!mcp_req_can(r, "/elicitation/url") && !mcp_req_can(r, "/roots") && !mcp_req_can(r, NULL));
+    EQ_STR(mcp_req_protocol(r), "2025-11-25");
+    mcp_req_text(r, "x");
+}
+
+TEST(what_the_client_can)
+{
+    mcp_server *s = server();
+    peer p = join(s);
+    add(s, "can", asks_can);
+    (void)say(&p, J({"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{"sampling":{},"elicitation":{},"extensions":{"io.x/y":{}}}}}));
+    CHECK(strstr(call(&p, "can", "{}"), "\"x\"") != NULL);
+    CHECK(strstr(say(&p, J({"jsonrpc":"2.0","id":1,"method":"logging/setLevel","params":{"level":"info"}})), "-32601") != NULL);    /* it does not log */
+    end(s, &p);
+}
+
+TEST(no_listen_in_a_batch)
+{
+    mcp_server *s = server();
+    peer p = join(s);
+    (void)say(&p, J({"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-03-26"}}));
+    CHECK(strstr(say(&p, "[{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"subscriptions/listen\",\"params\":{" META ",\"notifications\":{}}}," J({"jsonrpc":"2.0","id":2,"method":"ping"}) "]"),
+          "\"code\":-32600") != NULL);
+    CHECK(strstr(p.text, J({"jsonrpc":"2.0","id":2,"result":{}})) != NULL);
+    end(s, &p);
+}
+
+static char traced[4096];
+static void trace(int level, const char *text, void *user)
+{
+    (void)user;
+    if (level == 3) { strncat(traced, text, sizeof traced - strlen(traced) - 2); strcat(traced, "|"); }
+}
+
+TEST(traces)
+{
+    mcp_server_desc d;
+    mcp_server *s;
+    peer p;
+    memset(&d, 0, sizeof d);
+    d.log.fn = trace;
+    d.log.level = 3;
+    s = server_with(&d);
+    p = join(s);
+    traced[0] = 0;
+    (void)say(&p, J({"jsonrpc":"2.0","id":1,"method":"ping"}));
+    EQ_STR(traced, "<- " J({"jsonrpc":"2.0","id":1,"method":"ping"}) "|-> " J({"jsonrpc":"2.0","id":1,"result":{}}) "|");
+    end(s, &p);
+    memset(&d, 0, sizeof d);
+    d.no_stdio = true;
+    d.log.level = -1;
+    s = mcp_server_new(&d);                 /* without a name */
+    EQ_INT(mcp_server_run(s), MCP_ERR_ARGUMENT);
+    mcp_server_free(s);
+}
+
+/* After an outlier its memory is given back, though not at once. */
+TEST(an_outlier_is_forgotten)
+{
+    enum { SIZE = 4 << 20 };
+    mcp_server_desc d;
+    mcp_server *s;
+    peer p;
+    char *big = (char *)malloc(SIZE + 200);
+    size_t n;
+    int i;
+    memset(&d, 0, sizeof d);
+    d.alloc.resize = counting;
+    fail_at = -1;
+    live_bytes = 0;
+    s = server_with(&d);
+    p = join(s);
+    add(s, "echo", echo);
+    legacy(&p);
+    n = (size_t)sprintf(big, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{\"name\":\"echo\",\"arguments\":{\"text\":\"");
+    memset(big + n, 'o', SIZE);
+    strcpy(big + n + SIZE, "\"}}}");
+    CHECK(strlen(say(&p, big)) > SIZE);
+    CHECK(live_bytes > SIZE);
+    for (i = 0; i < 200; i++) (void)call(&p, "echo", "{\"text\":\"small\"}");
+    CHECK(live_bytes < SIZE / 8);
+    end(s, &p);
+    EQ_INT(live_bytes, 0);
+    free(big);
+}
+
+/* A handler that pumps: the cancel of its own request comes in the nested turn. */
+static void hears_nested(mcp_req *r, void *user)
+{
+    (void)user;
+    write_all(inner_peer, inner_line, strlen(inner_line));
+    (void)mcp_server_step(mcp_req_server(r), NULL, 0);
+    CHECK(mcp_req_cancelled(r));
+    EQ_INT(mcp_req_text(r, "x"), MCP_ERR_CANCELLED);
+}
+
+TEST(cancelled_in_a_nested_turn)
+{
+    mcp_server *s = server();
+    peer p = join(s);
+    inner_peer = &p;
+    inner_line = J({"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":5,"reason":"no"}}) "\n";
+    add(s, "hears", hears_nested);
+    legacy(&p);
+    EQ_STR(call(&p, "hears", "{}"), "");
+    EQ_INT(mcp_server_stats(s).cancelled, 1);
+    end(s, &p);
+}
+
 TEST(null_is_harmless)
 {
     mcp_req_fn none = NULL;
@@ -1483,6 +1598,11 @@ int main(void)
     RUN(structured_results_have_text);
     RUN(free_tells_in_order);
     RUN(heard_from_a_timer);
+    RUN(what_the_client_can);
+    RUN(no_listen_in_a_batch);
+    RUN(traces);
+    RUN(an_outlier_is_forgotten);
+    RUN(cancelled_in_a_nested_turn);
     RUN(null_is_harmless);
     return test_end();
 }
