@@ -4,6 +4,8 @@
 #   make demo       a client talks to a server, in some seconds
 #   make test       all that needs only a C compiler; under a minute
 #   make check      all that can run here; prints a line for each thing that is missing
+#   make fuzz       libFuzzer on JSON, framing, server and client, FUZZ_SECONDS (60) each; needs clang
+#   make soak       server and clients under random load for SOAK_SECONDS (30)
 #   make coverage   which lines of mcp.h no test program reaches; needs gcc and gcov
 #   make bench      speed and memory as ratios to bare programs; half a minute
 #   make install    header, command and pkg-config file under $(DESTDIR)$(PREFIX)
@@ -62,6 +64,12 @@ check:
 coverage:
 	@$(RUN) -v tests/coverage.sh
 
+fuzz:
+	@$(RUN) -v tests/fuzz.sh
+
+soak:
+	@$(RUN) -v tests/soak.sh
+
 bench:
 	@$(ENV) sh tests/bench/bench.sh
 
@@ -94,5 +102,5 @@ uninstall:
 clean:
 	rm -rf $(B)
 
-.PHONY: bench coverage all examples fixtures demo test check check-compile check-asan check-valgrind check-analyze check-json-suite \
+.PHONY: bench coverage fuzz soak all examples fixtures demo test check check-compile check-asan check-valgrind check-analyze check-json-suite \
         check-faults check-peers install uninstall clean

@@ -610,8 +610,8 @@ MCP_API int  mcp_req_logf     (mcp_req *r, const char *level, const char *fmt, .
 MCP_API int  mcp_req_notify   (mcp_req *r, const char *method, const char *params);
 
 /* -- requests: the answer, in one call. MCP_OK; MCP_ERR_MISUSE when it is answered already or a notification;
-   MCP_ERR_CANCELLED; MCP_ERR_ARGUMENT when what you gave is not JSON (the request is still open then). r is dead
-   afterwards, except inside its own handler. */
+   MCP_ERR_CANCELLED; MCP_ERR_CLOSED: the peer has gone; MCP_ERR_ARGUMENT when what you gave is not JSON (the request
+   is still open then). r is dead afterwards, except inside its own handler. */
 MCP_API int  mcp_req_text  (mcp_req *r, const char *text);
 #ifndef MCP_NO_PRINTF
 MCP_API int  mcp_req_textf (mcp_req *r, const char *fmt, ...) MCP_PRINTF(2, 3);
@@ -4467,6 +4467,7 @@ static int mcpi_req_open(const mcp_req *r)
 {
     if (!r) return MCP_ERR_ARGUMENT;
     if (r->cancelled || r->heard) return MCP_ERR_CANCELLED;
+    if (r->conn->dead) return MCP_ERR_CLOSED;
     return r->answered || r->notification ? MCP_ERR_MISUSE : MCP_OK;
 }
 
@@ -5596,7 +5597,7 @@ static void mcpi_req_run(mcp_req *r, const mcpi_method *m)
     r->conn->handlers--;
     r->running = false;
     if (r->answered) mcpi_req_recycle(r);
-    else if (r->cancelled || r->notification) mcpi_req_drop(r);
+    else if (r->cancelled || r->notification || r->conn->dead) mcpi_req_drop(r);
     else if (!r->deferred) {
         mcpi_server_fail(s, MCP_ERR_FAILED, "the handler of %s%s%s did not answer", r->method, r->tool ? " " : "",
                          r->tool ? r->tool->named.name : "");
@@ -5707,6 +5708,11 @@ static void mcpi_on_batch(mcp_conn *c, const mcp_json *items)
     b->open = 1;                            /* ours, until all have been seen */
     mcp_writer_init(&b->w, &s->alloc, 0);
     mcp_put_array(&b->w, NULL);
+    if (b->w.status != MCP_OK) {            /* nothing of it has been run */
+        mcpi_free(&s->alloc, b, sizeof *b);
+        mcpi_conn_error(c, NULL, NULL, MCPI_INTERNAL_ERROR, "out of memory");
+        return;
+    }
     mcp_json_each(v, items) {
         if (c->dead) break;
         mcp_msg_classify(v, &m);
@@ -5842,11 +5848,9 @@ static void mcpi_conn_serve(mcp_conn *c)
 static void mcpi_conn_lost(mcp_conn *c)
 {
     mcp_server *s = c->s;
-    if (c == s->main) {
-        s->end = MCP_ERR_TRANSPORT;
-        mcpi_say(s->error, sizeof s->error, "the peer is gone: reading or writing failed");
-        mcpi_server_log(s, 1, s->error);
-    }
+    if (c == s->main) s->end = MCP_ERR_TRANSPORT;
+    mcpi_say(s->error, sizeof s->error, "a peer is gone: reading or writing failed");
+    mcpi_server_log(s, 1, s->error);
     mcpi_conn_close(c);
 }
 
@@ -5859,9 +5863,9 @@ static void mcpi_conn_settle(mcp_conn *c)
     if (c->dead) return;
     (void)mcpi_stream_flush(st);
     if (st->broken) mcpi_conn_lost(c);
-    if (c->dead || !c->draining || c->handlers) return;
+    if (c->dead || !c->draining) return;
     if (mcpi_stream_queued(st) < before) c->drain_until = c->s->now + c->s->d.drain_ms;
-    if (c->inflight.count == 0 && mcpi_stream_queued(st) == 0) mcpi_conn_close(c);
+    if (c->inflight.count == 0 && c->handlers == 0 && mcpi_stream_queued(st) == 0) mcpi_conn_close(c);
     else if (c->s->now >= c->drain_until || c->s->now >= c->drain_end) mcpi_conn_close(c);
 }
 
@@ -6465,6 +6469,14 @@ mcp_stats mcp_server_stats(const mcp_server *s)
 
 /* -- the loop ---------------------------------------------------------------------------------------------------- */
 
+/* No peer is left, and none will come. (One that has left stays in the list while a callback runs.) */
+static bool mcpi_server_is_over(const mcp_server *s)
+{
+    const mcp_conn *c;
+    for (c = s->conns; c && c->dead; c = c->next) { }
+    return !c && (s->stopping || s->ended || s->main);
+}
+
 /* One turn: everything that can be done without waiting, and one write for each peer at its end. */
 static int mcpi_server_turn(mcp_server *s)
 {
@@ -6479,7 +6491,7 @@ static int mcpi_server_turn(mcp_server *s)
     mcpi_tell_changes(s);
     for (c = s->conns; c && !s->freed; c = c->next) mcpi_conn_settle(c);
     mcpi_conns_sweep(s);
-    if (s->freed || (!s->conns && (s->ended || s->stopping))) return s->end != MCP_OK ? s->end : MCP_ERR_CLOSED;
+    if (s->freed || mcpi_server_is_over(s)) return s->end != MCP_OK ? s->end : MCP_ERR_CLOSED;
     return MCP_OK;
 }
 
@@ -6672,11 +6684,12 @@ int mcp_server_timeout(const mcp_server *s)
 #endif
     if (s->changed_tools) return 0;
     for (c = s->conns; c; c = c->next) {
-        if (c->dead || (s->stopping && !c->draining)) return 0;
+        if (c->dead) continue;
+        if (s->stopping && !c->draining) return 0;
         if (c->draining && c->drain_until < at) at = c->drain_until < c->drain_end ? c->drain_until : c->drain_end;
         if (!c->draining && mcpi_stream_queued(&c->st) < MCPI_QUEUE_HIGH && mcpi_stream_has_line(&c->st)) return 0;
     }
-    if (!s->conns && (s->ended || s->stopping)) return 0;
+    if (mcpi_server_is_over(s)) return 0;
     if (at == MCP_NEVER) return -1;
     return at <= now ? 0 : at - now > 60000 ? 60000 : (int)(at - now);
 }

@@ -1,0 +1,27 @@
+#!/bin/sh
+# libFuzzer on JSON, framing, the bytes that a server reads and those that a client reads, FUZZ_SECONDS (60) each, with a fixed
+# seed. New inputs are kept under build/fuzz/, so that the next run goes on from there. FUZZ_TARGETS: which ones.
+. tests/lib.sh
+if ! have clang; then skip 'no clang for the fuzz targets'; finish; fi
+dir=$BUILD/fuzz
+mkdir -p "$dir"
+echo 'int LLVMFuzzerTestOneInput(const unsigned char *p, unsigned long n) { return p && n ? 0 : 0; }' >"$work/can.c"
+if ! clang -fsanitize=fuzzer "$work/can.c" -o "$work/can" 2>/dev/null; then skip 'clang has no libFuzzer'; finish; fi
+seconds=${FUZZ_SECONDS:-60} rate=
+
+fuzz()
+{
+    t=$1
+    mkdir -p "$dir/corpus-$t"
+    clang -g -O1 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all -I. "tests/fuzz/fuzz_$t.c" -o "$dir/fuzz_$t" &&
+    "$dir/fuzz_$t" -seed=1 -max_total_time="$seconds" -timeout=10 -rss_limit_mb=2048 -max_len=4096 -dict=tests/fuzz/mcp.dict \
+        -artifact_prefix="$dir/$t-" -print_final_stats=1 -close_fd_mask=1 "$dir/corpus-$t" "tests/fuzz/seeds/$t"
+}
+
+for t in ${FUZZ_TARGETS:-json frame server client}; do
+    if fuzz "$t" >"$dir/$t.log" 2>&1; then
+        rate=$(sed -n 's/^stat::number_of_executed_units: *//p' "$dir/$t.log")
+        ok "fuzz_$t: $rate inputs in $seconds s"
+    else bad "fuzz_$t" "$(tail -n 40 "$dir/$t.log")"; fi
+done
+finish
