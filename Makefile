@@ -6,6 +6,7 @@
 #   make check      all that can run here; prints a line for each thing that is missing
 #   make fuzz       libFuzzer on JSON, framing, server and client, FUZZ_SECONDS (60) each; needs clang
 #   make soak       server and clients under random load for SOAK_SECONDS (30)
+#   make mutate     breaks mcp.h in one place at a time and sees that a test notices; half an hour
 #   make coverage   which lines of mcp.h no test program reaches; needs gcc and gcov
 #   make bench      speed and memory as ratios to bare programs; half a minute
 #   make install    header, command and pkg-config file under $(DESTDIR)$(PREFIX)
@@ -70,6 +71,9 @@ fuzz:
 soak:
 	@$(RUN) -v tests/soak.sh
 
+mutate:
+	@$(ENV) sh tests/mutate.sh
+
 bench:
 	@$(ENV) sh tests/bench/bench.sh
 
@@ -102,5 +106,5 @@ uninstall:
 clean:
 	rm -rf $(B)
 
-.PHONY: bench coverage fuzz soak all examples fixtures demo test check check-compile check-asan check-valgrind check-analyze check-json-suite \
+.PHONY: bench coverage fuzz mutate soak all examples fixtures demo test check check-compile check-asan check-valgrind check-analyze check-json-suite \
         check-faults check-peers install uninstall clean
