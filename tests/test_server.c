@@ -1516,6 +1516,44 @@ TEST(cancelled_in_a_nested_turn)
     end(s, &p);
 }
 
+TEST(peers_do_not_meddle)
+{
+    mcp_server_desc d;
+    mcp_server *s;
+    peer p, q;
+    mcp_io ends[2];
+    memset(&d, 0, sizeof d);
+    d.max_peers = 2;
+    d.capabilities = MCP_JSON({"logging":{}});
+    s = server_with(&d);
+    p = join(s);
+    q = join(s);
+    EQ_INT(mcp_io_pair(NULL, ends), MCP_OK);
+    CHECK(mcp_server_attach(s, &ends[0], NULL) == NULL);        /* two are enough */
+    ends[0].close(ends[0].user);
+    ends[1].close(ends[1].user);
+    kept_count = cancel_calls = 0;
+    add(s, "defer", defer);
+    add(s, "progress", progress);
+    legacy(&p);
+    legacy(&q);
+    EQ_STR(call(&p, "defer", "{}"), "");
+    EQ_STR(call(&q, "defer", "{}"), "");                        /* the same id, another peer */
+    EQ_STR(say(&q, J({"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":5}})), "");
+    CHECK(mcp_server_req(s, kept[0]) != NULL && mcp_server_req(s, kept[1]) == NULL);
+    EQ_INT(mcp_req_text(mcp_server_req(s, kept[0]), "p's"), MCP_OK);
+    CHECK(strstr(hear(&p), "p's") != NULL);
+    EQ_STR(hear(&q), "");
+    EQ_STR(say(&p, J({"jsonrpc":"2.0","id":1,"method":"logging/setLevel","params":{"level":"debug"}})), J({"jsonrpc":"2.0","id":1,"result":{}}) "\n");
+    CHECK(strstr(call(&p, "progress", "{}"), "notifications/message") != NULL);
+    CHECK(strstr(call(&q, "progress", "{}"), "notifications/message") == NULL);
+    legacy(&p);                                                  /* a new session starts without a level */
+    CHECK(strstr(call(&p, "progress", "{}"), "notifications/message") == NULL);
+    mcp_server_free(s);
+    leave(&p);
+    leave(&q);
+}
+
 TEST(null_is_harmless)
 {
     mcp_req_fn none = NULL;
@@ -1603,6 +1641,7 @@ int main(void)
     RUN(traces);
     RUN(an_outlier_is_forgotten);
     RUN(cancelled_in_a_nested_turn);
+    RUN(peers_do_not_meddle);
     RUN(null_is_harmless);
     return test_end();
 }
