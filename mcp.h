@@ -376,7 +376,7 @@ MCP_API int64_t mcp_pending_deadline(const mcp_pending *p);                 /* t
 MCP_API void    mcp_pending_fail_all(mcp_pending *p, int status);           /* requests added meanwhile stay */
 MCP_API size_t  mcp_pending_count   (const mcp_pending *p);
 MCP_API uint64_t mcp_pending_unknown(const mcp_pending *p);                 /* settles that matched nothing so far */
-/* fail_all with MCP_ERR_CLOSED, then frees */
+/* fail_all with MCP_ERR_CLOSED, then frees; not in a callback */
 MCP_API void    mcp_pending_free    (mcp_pending *p);
 #endif /* MCP_NO_CLIENT */
 
@@ -3730,7 +3730,7 @@ static void mcpi_stream_leave(mcpi_stream *st, mcpi_frame *f)
    */
 static void mcpi_frame_shrink(mcpi_stream *st, mcpi_frame *f)
 {
-    if (f->cap <= MCPI_KEEP || f->pos != f->len || ++f->calm < 64) return;
+    if ((f->cap <= MCPI_KEEP && f->arena.total <= MCPI_KEEP) || f->pos != f->len || ++f->calm < 64) return;
     mcpi_free(&st->alloc, f->buf, f->cap);
     f->buf = NULL;
     f->cap = 0;
@@ -3745,7 +3745,7 @@ static bool mcpi_frame_room(mcpi_stream *st, mcpi_frame *f)
     size_t unread = f->len - f->pos, limit = st->max_message + MCPI_READ_BATCH;
     if (f->pos == f->len) f->pos = f->scan = f->len = f->peek = 0;
     if (f->len < f->cap) return true;
-    if (f->pos >= unread && f->pos) {
+    if (f->pos && (f->pos >= unread || f->cap >= limit)) {
         memmove(f->buf, f->buf + f->pos, unread);
         f->scan -= f->pos;
         f->peek -= f->peek > f->pos ? f->pos : f->peek;
@@ -3940,7 +3940,7 @@ static void mcpi_stream_pollfds(mcpi_stream *st, bool want_read, struct pollfd *
 static void mcpi_stream_polled(mcpi_stream *st, const struct pollfd *fds, int n)
 {
     int i;
-    if (!st->io.poll) return;
+    if (!st->open || !st->io.poll) return;
     st->may_read = st->may_write = false;
     for (i = st->fd_at; i < st->fd_at + st->fd_count && i < n; i++) {
         if (!fds[i].revents) continue;
@@ -5714,7 +5714,7 @@ static void mcpi_on_batch(mcp_conn *c, const mcp_json *items)
         return;
     }
     mcp_json_each(v, items) {
-        if (c->dead) break;
+        if (c->dead || s->freed) break;
         mcp_msg_classify(v, &m);
         mcpi_on_message(c, &m, b);
     }
@@ -5863,7 +5863,13 @@ static void mcpi_conn_settle(mcp_conn *c)
     if (c->dead) return;
     (void)mcpi_stream_flush(st);
     if (st->broken) mcpi_conn_lost(c);
-    if (c->dead || !c->draining) return;
+    if (c->dead) return;
+    if (st->eof && !c->draining) {          /* lines are left, but their answers pile up unread */
+        if (!c->drain_until || mcpi_stream_queued(st) < before) c->drain_until = c->s->now + c->s->d.drain_ms;
+        else if (c->s->now >= c->drain_until) mcpi_conn_close(c);
+        return;
+    }
+    if (!c->draining) return;
     if (mcpi_stream_queued(st) < before) c->drain_until = c->s->now + c->s->d.drain_ms;
     if (c->inflight.count == 0 && c->handlers == 0 && mcpi_stream_queued(st) == 0) mcpi_conn_close(c);
     else if (c->s->now >= c->drain_until || c->s->now >= c->drain_end) mcpi_conn_close(c);
@@ -6446,8 +6452,11 @@ static bool mcpi_conn_lives(const mcp_server *s, const mcp_conn *c)
 void mcp_server_detach(mcp_server *s, mcp_conn *c)
 {
     if (!s || !mcpi_conn_lives(s, c)) return;
+    s->pumps++;                             /* on_cancel may free the server */
     (void)mcpi_stream_flush(&c->st);
     mcpi_conn_close(c);
+    s->pumps--;
+    (void)mcpi_server_exit(s, MCP_OK);
 }
 
 const char *mcp_server_error(const mcp_server *s)
@@ -6634,9 +6643,11 @@ int mcp_server_run(mcp_server *s)
     mcpi_sigpipe_block(&sig);
     s->pumps++;
     s->shielded = true;
-    for (c = s->conns; c; c = c->next) mcpi_io_shield(&c->st.io, true);
+    for (c = s->conns; c; c = c->next)
+        if (c->st.open) mcpi_io_shield(&c->st.io, true);
     do rc = mcpi_run_once(s); while (rc == MCP_OK);
-    for (c = s->conns; c; c = c->next) mcpi_io_shield(&c->st.io, false);
+    for (c = s->conns; c; c = c->next)
+        if (c->st.open) mcpi_io_shield(&c->st.io, false);
     s->shielded = false;
     s->pumps--;
     mcpi_sigpipe_restore(&sig);
@@ -6686,7 +6697,8 @@ int mcp_server_timeout(const mcp_server *s)
     for (c = s->conns; c; c = c->next) {
         if (c->dead) continue;
         if (s->stopping && !c->draining) return 0;
-        if (c->draining && c->drain_until < at) at = c->drain_until < c->drain_end ? c->drain_until : c->drain_end;
+        if (c->drain_until && c->drain_until < at) at = c->drain_until;
+        if (c->draining && c->drain_end < at) at = c->drain_end;
         if (!c->draining && mcpi_stream_queued(&c->st) < MCPI_QUEUE_HIGH && mcpi_stream_has_line(&c->st)) return 0;
     }
     if (mcpi_server_is_over(s)) return 0;
@@ -7959,6 +7971,23 @@ static void mcpi_client_answered(mcp_client *c, const mcp_msg *m, const mcp_json
     }
 }
 
+static void mcpi_client_message(mcp_client *c, const mcp_json *value);
+
+/* A blocked call that has its reply by one of the items must not
+   make the calls deaf that callbacks of the next make. */
+static void mcpi_client_batch(mcp_client *c, const mcp_json *batch)
+{
+    const mcp_json *v;
+    bool stop = c->stop;
+    for (v = mcp_json_first(batch); v && c->phase == MCPI_PHASE_READY; v = mcp_json_next(v)) {
+        if (mcp_json_type(v) == MCP_JSON_ARRAY) continue;
+        c->stop = false;
+        mcpi_client_message(c, v);
+        stop = stop || c->stop;
+    }
+    c->stop = stop;
+}
+
 static void mcpi_client_message(mcp_client *c, const mcp_json *value)
 {
     mcp_msg m;
@@ -7975,8 +8004,7 @@ static void mcpi_client_message(mcp_client *c, const mcp_json *value)
         break;
     case MCP_MSG_BATCH:
         if (c->version != MCPI_VERSION_BATCHES) { mcpi_client_bad(c, "an array"); break; }
-        for (v = mcp_json_first(m.batch); v && c->phase == MCPI_PHASE_READY; v = mcp_json_next(v))
-            if (mcp_json_type(v) != MCP_JSON_ARRAY) mcpi_client_message(c, v);
+        mcpi_client_batch(c, m.batch);
         break;
     default:
         mcpi_client_bad(c, m.why);
