@@ -6731,6 +6731,7 @@ int mcp_server_timeout(const mcp_server *s)
 
 #define MCPI_LAST_WORDS 4096                /* of stderr, kept for error sentences */
 #define MCPI_LINGER_MS  200                 /* how long a dead server's pipes are read */
+#define MCPI_KILL_MS    5000                /* SIGKILL cannot be refused, but a busy machine takes its time */
 #define MCPI_CHILD_MS   100                 /* how often a child is looked at while an answer is awaited */
 
 
@@ -8097,7 +8098,11 @@ static void mcpi_client_read(mcp_client *c)
         if (status == MCP_OK && first && c->st.may_read) status = mcpi_stream_fill(&c->st);
         if (c->stats.bytes_in != before) mcpi_client_heard(c);
         first = false;
-        if (status == MCP_ERR_MEMORY) { mcpi_client_no_memory(c); return; }
+        if (status == MCP_ERR_MEMORY) {     /* no more is read, and the shutdown does not wait for the end of it */
+            mcpi_client_no_memory(c);
+            c->st.broken = true;
+            return;
+        }
         status = mcpi_stream_line(&c->st, &line, &len);
         if (status == MCP_OK) mcpi_client_line(c, line, len);
         else if (status == MCP_ERR_LIMIT) mcpi_client_fail_only(c, status, "a message is over max_message");
@@ -8298,7 +8303,7 @@ static void mcpi_client_end_child(mcp_client *c)
     else if (due) {
         mcpi_phase next = c->phase == MCPI_PHASE_EOF ? MCPI_PHASE_TERM : MCPI_PHASE_KILL;
         mcpi_child_signal(&c->child, next == MCPI_PHASE_TERM ? SIGTERM : SIGKILL);
-        mcpi_client_enter_phase(c, next, c->d.grace_ms);
+        mcpi_client_enter_phase(c, next, next == MCPI_PHASE_TERM ? c->d.grace_ms : MCPI_KILL_MS);
     }
 }
 #endif

@@ -2155,6 +2155,22 @@ static int child_call(mcp_client *c, const char *tool, char *message, size_t cap
     return r->status;
 }
 
+/* However short the grace, a killed child is waited for: SIGKILL works, but not at once. */
+TEST(killed_without_grace)
+{
+    const char *argv[3];
+    int i;
+    for (i = 0; i < 10; i++) {
+        mcp_client_desc d = child_desc(argv, "serve-ignore-term-ignore-eof");
+        mcp_client *c;
+        d.grace_ms = i % 2 ? 1 : -1;
+        c = mcp_client_new(&d);
+        EQ_INT(child_call(c, "x", NULL, 0), MCP_OK);
+        mcp_client_free(c);
+        no_children();
+    }
+}
+
 TEST(children)
 {
     static const char *const modes[] = { "serve-legacy", "serve-modern", "serve-banner", "serve-silent", "serve-exit-on-probe", "serve-stderr-flood", "serve-modern-stderr-flood" };
@@ -2457,6 +2473,7 @@ int main(int argc, char **argv)
     RUN(our_server);
     RUN(chaos);
     RUN(children);
+    RUN(killed_without_grace);
     RUN(deaths);
     RUN(spawn_failures);
     RUN(shutdown_steps);
