@@ -649,7 +649,8 @@ MCP_API int  mcp_req_done        (mcp_req *r);
 MCP_API mcp_id   mcp_req_defer    (mcp_req *r);
 MCP_API mcp_req *mcp_server_req   (mcp_server *s, mcp_id id);
 /* fn(server, id, arg) is called once if the deferred request is cancelled, its peer has left (and drain_ms are over),
-   or the server is freed: tell the worker. Not after an answer, and never from inside a function of the request's. */
+   or the server is freed: tell the worker. Not after an answer, even one too late (MCP_ERR_CANCELLED,
+   MCP_ERR_CLOSED), and never from inside a function of the request's. */
 MCP_API int      mcp_req_on_cancel(mcp_req *r, void (*fn)(mcp_server *s, mcp_id id, void *arg), void *arg);
 #endif /* MCP_NO_SERVER */
 
@@ -4471,6 +4472,14 @@ static int mcpi_req_open(const mcp_req *r)
     return r->answered || r->notification ? MCP_ERR_MISUSE : MCP_OK;
 }
 
+/* The same for what answers: an answer that comes too late is one, too, after which on_cancel does not follow. */
+static int mcpi_req_answers(mcp_req *r)
+{
+    int rc = mcpi_req_open(r);
+    if (rc == MCP_ERR_CANCELLED || rc == MCP_ERR_CLOSED) r->on_cancel = NULL;
+    return rc;
+}
+
 static void mcpi_req_over(mcp_req *r)
 {
     mcpi_batch *b = r->batch;
@@ -4483,7 +4492,7 @@ static void mcpi_req_over(mcp_req *r)
    connection. */
 int mcp_req_error(mcp_req *r, int code, const char *message, const char *data)
 {
-    int rc = mcpi_req_open(r);
+    int rc = mcpi_req_answers(r);
     if (rc != MCP_OK) return rc;
     rc = mcpi_put_error(r->conn, r->stream, r->batch, r->id, code, message ? message : "", data);
     if (rc == MCP_ERR_ARGUMENT) return rc;
@@ -4599,7 +4608,7 @@ int mcp_req_result(mcp_req *r, const char *json, size_t len)
     const mcp_json *v;
     mcp_arena a;
     size_t pos = 0;
-    int rc = mcpi_req_open(r);
+    int rc = mcpi_req_answers(r);
     if (rc != MCP_OK) return rc;
     if (!json) return MCP_ERR_ARGUMENT;
     mcp_arena_init(&a, &r->s->alloc, 0);
@@ -4625,7 +4634,7 @@ int mcp_req_end(mcp_req *r)
 {
     const char *text;
     size_t n;
-    int rc = mcpi_req_open(r);
+    int rc = mcpi_req_answers(r);
     if (rc != MCP_OK) return rc;
     if (!r->begun || r->content) return MCP_ERR_MISUSE;
     mcp_put_end(&r->w);
@@ -4755,7 +4764,7 @@ static int mcpi_done(mcp_req *r, bool is_error)
     mcp_writer *w;
     const char *text = NULL;
     size_t n = 0;
-    int rc = mcpi_req_open(r);
+    int rc = mcpi_req_answers(r);
     if (rc != MCP_OK) return rc;
     w = mcpi_body(r);
     if (r->structured) {
@@ -4779,7 +4788,7 @@ int mcp_req_done(mcp_req *r)
 static int mcpi_only_text(mcp_req *r, const char *text, size_t len, bool is_error)
 {
     mcpi_place p;
-    int rc = mcpi_req_open(r);
+    int rc = mcpi_req_answers(r);
     if (rc != MCP_OK) return rc;
     r->begun = false;
     if (len == MCP_NTS) len = text ? strlen(text) : 0;
@@ -4837,7 +4846,7 @@ static int mcpi_answerf(mcp_req *r, int (*use)(mcp_req *, const char *), const c
 {
     mcpi_print p;
     mcp_allocator a;
-    int rc = mcpi_req_open(r);
+    int rc = mcpi_req_answers(r);
     if (rc != MCP_OK) return rc;
     a = r->s->alloc;
     rc = mcpi_printf(&p, &a, fmt, ap);
