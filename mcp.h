@@ -4851,6 +4851,7 @@ static int mcpi_answerf(mcp_req *r, int (*use)(mcp_req *, const char *), const c
     a = r->s->alloc;
     rc = mcpi_printf(&p, &a, fmt, ap);
     if (rc == MCP_OK) rc = use(r, p.text);
+    else if (rc == MCP_ERR_MEMORY) (void)mcpi_result_end(r, rc);
     if (p.size) mcpi_free(&a, p.text, p.size);
     return rc;
 }

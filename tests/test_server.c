@@ -1386,6 +1386,41 @@ static void slow(mcp_req *r, void *user)
     (void)mcp_server_after(mcp_req_server(r), 0, slow_work, NULL);
 }
 
+/* A deferred answer that finds no memory for its text is an error all the same: nobody comes back to give another. */
+static void long_work(void *owner, void *arg)
+{
+    (void)arg;
+    fail_at = allocations;
+    EQ_INT(mcp_req_textf(mcp_server_req((mcp_server *)owner, slow_id), "%09999d", 1), MCP_ERR_MEMORY);
+    fail_at = -1;
+    CHECK(!mcp_server_req((mcp_server *)owner, slow_id));
+}
+static void long_answer(mcp_req *r, void *user)
+{
+    (void)user;
+    slow_id = mcp_req_defer(r);
+    (void)mcp_req_on_cancel(r, on_cancel, worker_name);
+    (void)mcp_server_after(mcp_req_server(r), 0, long_work, NULL);
+}
+
+TEST(deferred_text_without_memory)
+{
+    mcp_server_desc d;
+    mcp_server *s;
+    peer p;
+    memset(&d, 0, sizeof d);
+    d.alloc.resize = counting;
+    fail_at = -1;
+    s = server_with(&d);
+    p = join(s);
+    cancel_calls = 0;
+    add(s, "long", long_answer);
+    legacy(&p);
+    CHECK(strstr(call(&p, "long", "{}"), "\"code\":-32603,\"message\":\"out of memory\""));
+    end(s, &p);
+    EQ_INT(cancel_calls, 0);
+}
+
 TEST(heard_from_a_timer)
 {
     mcp_server *s = server();
@@ -1637,6 +1672,7 @@ int main(void)
     RUN(structured_results_have_text);
     RUN(free_tells_in_order);
     RUN(heard_from_a_timer);
+    RUN(deferred_text_without_memory);
     RUN(what_the_client_can);
     RUN(no_listen_in_a_batch);
     RUN(traces);
