@@ -1218,7 +1218,7 @@ void mcp_arena_reset(mcp_arena *a)
    value. A container knows how many nodes it spans, so the next sibling is one addition away, and nothing
    ever recurses. Strings are decoded where they stand in the text, with a NUL over their closing quote;
    numbers stay text until somebody asks for a value, so a 30-digit id passes through unharmed. The reader
-   checks everything in one pass: grammar, UTF-8, depth. It never looks at the byte behind the text.
+   checks everything in one pass: grammar, UTF-8, depth. It never looks at a byte behind the text that is not its own.
 
    Long runs without anything special are the common case in strings, so reader and writer search 16 bytes at
    a time where the compiler says how (SSE2, NEON), else 8 bytes in a word. What they find is the same
@@ -1235,8 +1235,8 @@ static inline unsigned mcpi_plain(const char *p)
 #if defined(MCPI_SSE2)
     __m128i x = _mm_loadu_si128((const __m128i *)(const void *)p);
     __m128i hit = _mm_or_si128(_mm_cmpeq_epi8(x, _mm_set1_epi8('"')), _mm_cmpeq_epi8(x, _mm_set1_epi8('\\')));
-    hit = _mm_or_si128(hit, _mm_cmplt_epi8(x, _mm_set1_epi8(0x20)));   /* signed: 0x80 and up, too */
-    return (unsigned)__builtin_ctz((unsigned)_mm_movemask_epi8(hit) | 1u << 16);
+    __m128i plain = _mm_andnot_si128(hit, _mm_cmpgt_epi8(x, _mm_set1_epi8(0x1F)));   /* signed: not 0x80 and up */
+    return (unsigned)__builtin_ctz(~(unsigned)_mm_movemask_epi8(plain));
 #elif defined(MCPI_NEON)
     uint8x16_t x = vld1q_u8((const uint8_t *)p);
     uint8x16_t hit = vorrq_u8(vceqq_u8(x, vdupq_n_u8('"')), vceqq_u8(x, vdupq_n_u8('\\')));
@@ -1459,6 +1459,9 @@ static bool mcpi_scan_number(const char **pp, const char *end)
 static bool mcpi_scan_word(const char **pp, const char *end)
 {
     const char *p = *pp, *word = *p == 't' ? "true" : *p == 'f' ? "false" : "null";
+    if (MCPI_FAST && end - p > 4) {
+        if (*p == 'f' ? memcmp(p + 1, "alse", 4) == 0 : memcmp(p, word, 4) == 0) { *pp = p + 4 + (*p == 'f'); return true; }
+    }
     for (; *word && p < end && *p == *word; word++) p++;
     *pp = p;
     return !*word;
@@ -1508,11 +1511,17 @@ typedef struct mcpi_reader {
     mcp_arena *arena;
     const char *end;
     unsigned flags;
-    mcp_json *tape, *node, *room;           /* first node, the next to be written, the end of what fits */
+    mcp_json *tape, *node, *room;           /* the first node; the next to be written; node < room: two more fit */
     mcp_json *open, *last;                  /* the innermost open container; the last finished value in it */
     mcp_json top;                           /* stands in for a container around the whole text */
     const char *stop;                       /* where reading failed; NULL: no memory */
 } mcpi_reader;
+
+static inline void mcpi_tape_room(mcpi_reader *r)
+{
+    size_t nodes = r->arena->left / sizeof *r->tape;
+    r->room = r->tape + (nodes ? nodes - 1 : 0);
+}
 
 /* The tape has what the arena has free. When that runs out, it moves to a new block of at least twice the
    size. `extra`: bytes wanted besides. */
@@ -1524,7 +1533,7 @@ static bool mcpi_tape_grow(mcpi_reader *r, size_t extra)
     if (used > MCP_NTS / 4 || extra > MCP_NTS / 4) return false;
     if (!mcpi_arena_block(r->arena, used * 2 + 16 * sizeof *old + extra)) return false;
     r->tape = (mcp_json *)(void *)r->arena->next;
-    r->room = r->tape + r->arena->left / sizeof *old;
+    mcpi_tape_room(r);
     if (used) memcpy(r->tape, old, used);
     r->node = r->tape + (r->node - old);
     if (r->open != &r->top) r->open = r->tape + (r->open - old);
@@ -1533,13 +1542,13 @@ static bool mcpi_tape_grow(mcpi_reader *r, size_t extra)
 }
 
 /* n more bytes for a string, from the arena while the tape grows in it: from its end. There is still room for
-   the node that is being made. */
+   the node that is being made, and one more: a key's value. */
 static char *mcpi_reader_alloc(mcpi_reader *r, size_t n)
 {
-    size_t used = (size_t)((char *)(r->node + 1) - (char *)r->tape);
+    size_t used = (size_t)((char *)(r->node + 2) - (char *)r->tape);
     if (n > r->arena->left - used && !mcpi_tape_grow(r, n)) return NULL;
     r->arena->left -= n;
-    r->room = r->tape + r->arena->left / sizeof *r->tape;
+    mcpi_tape_room(r);
     return r->arena->next + r->arena->left;
 }
 
@@ -1667,10 +1676,12 @@ static const char *mcpi_string(mcpi_reader *r, char *start, char *p, uint32_t ta
     return p + 1;
 }
 
-/* The reader proper; fails with r->stop set. There are two places to be: at the first byte of a value or key,
-   where `role` says which of them is due; and behind a finished value, where only a comma or a closing
-   bracket may follow. An open container keeps in its span how far back its parent is, so the way up needs no
-   stack.
+/* The reader proper; fails with r->stop set. `key` is where a member begins, `item` where an element does, `value`
+   at the first byte of either's value, and `behind` after a finished value, where only a comma or a closing bracket
+   may follow. An open container keeps in its span how far back its parent is, so the way up needs no stack.
+
+   It looks at the byte where the next token has to begin without asking whether there is one: see mcpi_parse. Only
+   behind a closing bracket the end has to be looked for.
 
    What is used all the time is kept in locals. r gets it before anything is called that may move the tape,
    and says afterwards where it is now. */
@@ -1679,167 +1690,177 @@ static bool mcpi_read(mcpi_reader *r, char *text)
     char *p = text, *end = text + (r->end - text), *q;
     mcp_json *node = r->node, *room = r->room, *open = r->open, *last = NULL;
     uint32_t role = 0;
-    int depth = 0, close = -1;              /* close: the bracket that ends the open container */
+    int depth = 0;
+    char close = 0;                         /* the bracket that ends the open container */
     const char *at;
-    bool ok;
 
-#define MCPI_SKIP() do { if (!MCPI_FAST || (p < end && *p <= ' ')) p += mcpi_blanks(p, end) - p; } while (0)
+#define MCPI_SKIP() do { if (!MCPI_FAST || *p <= ' ') p += mcpi_blanks(p, end) - p; } while (0)
 #define MCPI_REFUSE(where) do { r->stop = (where); return false; } while (0)
 #define MCPI_LEND() (r->node = node, r->open = open, r->last = last)
 #define MCPI_TAKE_BACK() (node = r->node, room = r->room, open = r->open, last = r->last)
+#define MCPI_ROOM() do { if (node >= room) { \
+        MCPI_LEND(); \
+        if (!mcpi_tape_grow(r, 0)) return false; \
+        MCPI_TAKE_BACK(); } } while (0)
+/* The string at p becomes a node, and p moves behind it. A string with nothing to decode stays as it is. */
+#define MCPI_STRING(flags) do { \
+        p++; \
+        q = MCPI_FAST ? p + (mcpi_plain_end(p, end) - p) : p; \
+        if (MCPI_FAST && q < end && *q == '"') { \
+            *q = 0; \
+            node->u.text = p; \
+            node->n = (uint32_t)(q - p); \
+            node->tag = (uint32_t)MCP_JSON_STRING | (flags); \
+            p = q + 1; \
+        } else { \
+            MCPI_LEND(); \
+            at = mcpi_string(r, p, q, (uint32_t)MCP_JSON_STRING | (flags)); \
+            if (!at) return false; \
+            p += at - p; \
+            MCPI_TAKE_BACK(); \
+        } } while (0)
 
     MCPI_SKIP();
-    for (;;) {
-        if (node == room) {
-            MCPI_LEND();
-            if (!mcpi_tape_grow(r, 0)) return false;
-            MCPI_TAKE_BACK();
-        }
-        if (p == end) MCPI_REFUSE(p);
-        if (*p == '"') {
-            p++;
-            q = MCPI_FAST ? p + (mcpi_plain_end(p, end) - p) : p;
-            if (MCPI_FAST && q < end && *q == '"') {    /* nothing to decode: it stays as it is */
-                *q = 0;
-                node->u.text = p;
-                node->n = (uint32_t)(q - p);
-                node->tag = (uint32_t)MCP_JSON_STRING | role;
-                p = q + 1;
-            } else {
-                MCPI_LEND();
-                at = mcpi_string(r, p, q, (uint32_t)MCP_JSON_STRING | role);
-                if (!at) return false;
-                p += at - p;
-                MCPI_TAKE_BACK();
-            }
-            if (role & MCPI_KEY) {
-                node++;
-                MCPI_SKIP();
-                if (p == end || *p != ':') MCPI_REFUSE(p);
-                p++;
-                MCPI_SKIP();
-                role = MCPI_MEMBER;
-                continue;
-            }
-        } else if (role & MCPI_KEY) {
-            MCPI_REFUSE(p);
-        } else if (*p == '{' || *p == '[') {
-            bool object = *p == '{';
-            if (depth == MCP_MAX_DEPTH) MCPI_REFUSE(p);
-            depth++;
-            open->n++;
-            node->u.span = open == &r->top ? 0 : (size_t)(node - open);
-            node->n = 0;
-            node->tag = (uint32_t)(object ? MCP_JSON_OBJECT : MCP_JSON_ARRAY) | role;
-            open = node++;
-            p++;
-            MCPI_SKIP();
-            close = object ? '}' : ']';
-            role = object ? MCPI_KEY : 0;
-            if (p == end || *p != close) continue;
-            goto closing;
-        } else {
-            /* Whatever is no number has to be one of the three words. */
-            node->u.text = p;
-            at = p;
-            if (*p == '-' || (*p >= '0' && *p <= '9')) {
-                ok = mcpi_scan_number(&at, end);
-                node->n = (uint32_t)(at - p);
-                node->tag = (uint32_t)MCP_JSON_NUMBER | role;
-            } else {
-                ok = mcpi_scan_word(&at, end);
-                node->n = 0;
-                node->tag = (uint32_t)(*p == 'n' ? MCP_JSON_NULL : MCP_JSON_BOOL) | role;
-                if (*p == 't') node->tag |= MCPI_TRUE;
-            }
-            if (!ok) MCPI_REFUSE(at);
-            p += at - p;
-        }
+item:
+    MCPI_ROOM();
+    role = 0;
+value:
+    if (*p == '"') MCPI_STRING(role);
+    else if (*p == '{' || *p == '[') {
+        if (depth == MCP_MAX_DEPTH) MCPI_REFUSE(p);
+        depth++;
         open->n++;
-        last = node++;
-
-    behind:                                 /* a value */
+        node->u.span = open == &r->top ? 0 : (size_t)(node - open);
+        node->n = 0;
+        node->tag = (uint32_t)(*p == '{' ? MCP_JSON_OBJECT : MCP_JSON_ARRAY) | role;
+        open = node++;
+        close = (char)(*p++ + 2);           /* in ASCII, both pairs are two apart */
         MCPI_SKIP();
-        if (depth == 0) {
-            if (p != end) MCPI_REFUSE(p);
-            r->tape->tag |= MCPI_LAST;
-            r->node = node;
-            return true;
+        if (*p == close) goto closing;
+        if (close == '}') goto key;
+        goto item;
+    } else {
+        /* Whatever is no number has to be one of the three words. */
+        bool ok;
+        node->u.text = at = p;
+        if (MCPI_FAST && (unsigned char)(*p - '1') < 9) {
+            q = p;
+            do q++; while ((unsigned char)(*q - '0') < 10);
+            if (*q != '.' && (*q | 32) != 'e') {            /* nearly all of them: no sign, no fraction */
+                node->n = (uint32_t)(q - p);
+                node->tag = (uint32_t)MCP_JSON_NUMBER | role;
+                p = q;
+                goto finished;
+            }
         }
-        if (p == end) MCPI_REFUSE(p);
-        if (*p == ',') {
-            p++;
-            MCPI_SKIP();
-            role = close == '}' ? MCPI_KEY : 0;
-            continue;
+        if (*p == '-' || (*p >= '0' && *p <= '9')) {
+            ok = mcpi_scan_number(&at, end);
+            node->n = (uint32_t)(at - p);
+            node->tag = (uint32_t)MCP_JSON_NUMBER | role;
+        } else {
+            ok = mcpi_scan_word(&at, end);
+            node->n = 0;
+            node->tag = (uint32_t)(*p == 'n' ? MCP_JSON_NULL : MCP_JSON_BOOL) | role;
+            if (*p == 't') node->tag |= MCPI_TRUE;
         }
-        if (*p != close) MCPI_REFUSE(p);
-
-    closing:                                /* the open container becomes the finished value */
-        p++;
-        if (open->n) last->tag |= MCPI_LAST;
-        last = open;
-        open = last->u.span ? last - last->u.span : &r->top;
-        last->u.span = (size_t)(node - last);
-        depth--;
-        close = (open->tag & MCPI_TYPE) == MCP_JSON_OBJECT ? '}' : ']';
-        goto behind;
+        if (!ok) MCPI_REFUSE(at);
+        p += at - p;
     }
+finished:
+    open->n++;
+    last = node++;
+behind:
+    if (depth == 0) {
+        p += mcpi_blanks(p, end) - p;
+        if (p != end) MCPI_REFUSE(p);
+        r->tape->tag |= MCPI_LAST;
+        r->node = node;
+        return true;
+    }
+    MCPI_SKIP();
+    if (*p == ',') {
+        p++;
+        MCPI_SKIP();
+        if (close != '}') goto item;
+    key:
+        MCPI_ROOM();                        /* for the value, too */
+        if (*p != '"') MCPI_REFUSE(p);
+        MCPI_STRING(MCPI_KEY);
+        node++;
+        MCPI_SKIP();
+        if (*p != ':') MCPI_REFUSE(p);
+        p++;
+        MCPI_SKIP();
+        role = MCPI_MEMBER;
+        goto value;
+    }
+    if (*p != close) MCPI_REFUSE(p);
+closing:                                    /* the open container becomes the finished value */
+    p++;
+    if (open->n) last->tag |= MCPI_LAST;
+    last = open;
+    open = last->u.span ? last - last->u.span : &r->top;
+    last->u.span = (size_t)(node - last);
+    depth--;
+    if (depth && p == end) MCPI_REFUSE(p);
+    close = (open->tag & MCPI_TYPE) == MCP_JSON_OBJECT ? '}' : ']';
+    goto behind;
 #undef MCPI_SKIP
 #undef MCPI_REFUSE
 #undef MCPI_LEND
 #undef MCPI_TAKE_BACK
+#undef MCPI_ROOM
+#undef MCPI_STRING
 }
 
-/* Parses text[0..len) where it stands; see mcp_json_parse for the rest. */
-static const mcp_json *mcpi_parse(mcp_arena *a, char *text, size_t len, unsigned flags, size_t *err_pos)
+/* Parses text[0..len): where it stands if that is `here`, else (NULL) a copy in the arena; see mcp_json_parse for the
+   rest. A text that ends with a closing bracket, as each message does, stops the reader by itself: there is no way past
+   that bracket but the one that asks for the end. Any other text is a scalar, or broken; it, too, is read from a copy,
+   since a copy has a NUL behind it. */
+static const mcp_json *mcpi_parse(mcp_arena *a, const char *text, char *here, size_t len, unsigned flags,
+                                  size_t *err_pos)
 {
     mcpi_reader r;
-    size_t pos = 0, used;
-    bool ok = false;
-    memset(&r, 0, sizeof r);
-    if (!a || (!a->next && !mcpi_arena_block(a, 1))) pos = MCP_NTS;
-    else if (text && len > MCPI_TEXT_MAX) pos = MCPI_TEXT_MAX;
-    else if (text) {
-        r.arena = a;
-        r.end = text + len;
-        r.flags = flags;
-        r.tape = r.node = (mcp_json *)(void *)a->next;
-        r.room = r.tape + a->left / sizeof *r.tape;
-        r.open = &r.top;
-        ok = mcpi_read(&r, text);
-        pos = r.stop ? (size_t)(r.stop - text) : MCP_NTS;
-    }
-    if (!ok) {
-        if (err_pos) *err_pos = pos;
+    size_t pos, used, n;
+    if (text && len == MCP_NTS) len = strlen(text);
+    if (!text || len > MCPI_TEXT_MAX) {
+        if (err_pos) *err_pos = text ? MCPI_TEXT_MAX : 0;
         return NULL;
     }
-    used = mcpi_align((size_t)((char *)r.node - (char *)r.tape));
-    if (used > a->left) used = a->left;
-    a->next += used;
-    a->left -= used;
-    return r.tape;
+    for (n = len; n && mcpi_is_blank(text[n - 1]); n--) { }
+    if (!here || !n || (text[n - 1] | 32) != '}') {         /* the other bracket is 32 below it */
+        here = (char *)mcp_arena_alloc(a, n + 1);
+        if (here) { memcpy(here, text, n); here[n] = 0; }
+    }
+    memset(&r, 0, sizeof r);
+    if (here && a && (a->next || mcpi_arena_block(a, 1))) {
+        r.arena = a;
+        r.end = here + n;
+        r.flags = flags;
+        r.tape = r.node = (mcp_json *)(void *)a->next;
+        mcpi_tape_room(&r);
+        r.open = &r.top;
+        if (mcpi_read(&r, here)) {
+            used = mcpi_align((size_t)((char *)r.node - (char *)r.tape));
+            if (used > a->left) used = a->left;
+            a->next += used;
+            a->left -= used;
+            return r.tape;
+        }
+    }
+    pos = r.stop ? (size_t)(r.stop - here) : MCP_NTS;
+    if (err_pos) *err_pos = pos == n ? len : pos;
+    return NULL;
 }
 
 const mcp_json *mcp_json_parse_inplace(mcp_arena *a, char *text, size_t len, size_t *err_pos)
 {
-    return mcpi_parse(a, text, text && len == MCP_NTS ? strlen(text) : len, 0, err_pos);
+    return mcpi_parse(a, text, text, len, 0, err_pos);
 }
 
 const mcp_json *mcp_json_parse(mcp_arena *a, const char *text, size_t len, size_t *err_pos)
 {
-    char *copy = NULL;
-    if (text && len == MCP_NTS) len = strlen(text);
-    if (text && len > MCPI_TEXT_MAX) {
-        if (err_pos) *err_pos = MCPI_TEXT_MAX;
-        return NULL;
-    }
-    if (text) {
-        copy = (char *)mcp_arena_alloc(a, len);
-        if (copy) memcpy(copy, text, len);
-        else a = NULL;
-    }
-    return mcpi_parse(a, copy, len, 0, err_pos);
+    return mcpi_parse(a, text, NULL, len, 0, err_pos);
 }
 
 /* -- getters --------------------------------------------------------------------------------------------- */
@@ -2054,6 +2075,7 @@ static mcpi_decimal mcpi_decimal_read(const char *p, size_t n)
     d.more = false;
     if (d.negative) p++;
     if (n < 20) {                           /* nothing can overflow */
+        for (; p < end && (unsigned char)(*p - '0') < 10; p++) d.w = d.w * 10 + (unsigned)(*p - '0');
         for (; p < end && (*p | 32) != 'e'; p++) {
             if (*p == '.') point = p + 1;
             else d.w = d.w * 10 + (unsigned)(*p - '0');
@@ -3152,7 +3174,7 @@ void mcp_msg_classify(const mcp_json *value, mcp_msg *m)
 static int mcpi_msg_read(mcp_arena *a, char *line, size_t len, unsigned flags, mcp_msg *m)
 {
     size_t pos = 0;
-    const mcp_json *v = mcpi_parse(a, line, len, flags, &pos);
+    const mcp_json *v = mcpi_parse(a, line, line, len, flags, &pos);
     if (v) { mcp_msg_classify(v, m); return MCP_OK; }
     memset(m, 0, sizeof *m);
     if (pos == MCP_NTS) return MCP_ERR_MEMORY;
@@ -8068,7 +8090,7 @@ static void mcpi_client_line(mcp_client *c, char *line, size_t len)
     if (c->phase >= MCPI_PHASE_FLUSH) return;
     mcpi_client_trace(c, "<-", line, len);
     f->pin = c->nest + 1;
-    value = mcpi_parse(&f->arena, line, len, MCPI_REPLACE_UTF8, &pos);
+    value = mcpi_parse(&f->arena, line, line, len, MCPI_REPLACE_UTF8, &pos);
     if (value) mcpi_client_message(c, value);
     else {
         mcpi_client_bad(c, pos == MCP_NTS ? mcp_strerror(MCP_ERR_MEMORY) : "it is not JSON");

@@ -106,7 +106,7 @@ TEST(prefixes)
                 size_t pos = MCP_NTS;
                 const mcp_json *v;
                 mcp_arena_reset(&arena);
-                v = mcpi_parse(&arena, block, n, flags, &pos);
+                v = mcpi_parse(&arena, block, block, n, flags, &pos);
                 wrong += (v != NULL) != (n >= whole);
                 if (!v) wrong += pos > n;
                 free(block);
@@ -174,7 +174,7 @@ TEST(mutations)
         } else {                                            /* with replacing, it may pass, and is valid UTF-8 then */
             memcpy(block, text, len);
             mcp_arena_reset(&arena);
-            v = mcpi_parse(&arena, block, len, MCPI_REPLACE_UTF8, NULL);
+            v = mcpi_parse(&arena, block, block, len, MCPI_REPLACE_UTF8, NULL);
             if (v) {
                 mcp_writer_reset(&w);
                 mcp_put_json(&w, NULL, v);
@@ -300,7 +300,7 @@ TEST(utf8)
             block = exact(text, len);
             mcp_arena_reset(&arena);
             wrong += mcp_json_parse(&arena, block, len, NULL) != NULL;
-            v = mcpi_parse(&arena, block, len, MCPI_REPLACE_UTF8, NULL);
+            v = mcpi_parse(&arena, block, block, len, MCPI_REPLACE_UTF8, NULL);
             s = mcp_json_str(v, "");
             wrong += strcmp(s, want) != 0 || mcp_json_size(v) != strlen(want);
             free(block);
@@ -315,7 +315,7 @@ TEST(utf8)
     mcp_arena_reset(&arena);
     {
         char key[] = "{\"\xFF\":1}";
-        const mcp_json *v = mcpi_parse(&arena, key, 7, MCPI_REPLACE_UTF8, NULL);
+        const mcp_json *v = mcpi_parse(&arena, key, key, 7, MCPI_REPLACE_UTF8, NULL);
         EQ_INT(mcp_json_int(mcp_json_get(v, FFFD), 0), 1);
     }
 }
@@ -565,7 +565,7 @@ TEST(failing_memory)
         c.stay = n % 2;
         mcp_arena_init(&a, &alloc, 0);
         mcp_arena_init(&b, &alloc, 0);
-        v = mcpi_parse(&a, text, (size_t)(p - big), MCPI_REPLACE_UTF8, &pos);
+        v = mcpi_parse(&a, text, text, (size_t)(p - big), MCPI_REPLACE_UTF8, &pos);
         if (!v) { CHECK(pos == MCP_NTS); fails++; }
         else {
             EQ_INT(mcp_json_size(v), 1000);
