@@ -1926,12 +1926,23 @@ bool mcp_json_bool(const mcp_json *v, bool fallback)
     return mcp_json_type(v) == MCP_JSON_BOOL ? (v->tag & MCPI_TRUE) != 0 : fallback;
 }
 
+/* What stands behind a value that is not NULL: its parent's next key or element, if there is one. */
+static inline const mcp_json *mcpi_behind(const mcp_json *v)
+{
+    return v + ((v->tag & MCPI_TYPE) >= MCP_JSON_ARRAY ? v->u.span : 1);
+}
+
+/* for (each key of a value that is an object): the member's value is k[1]. */
+#define mcpi_each_key(k, left, object) \
+    for (left = (object)->n, k = (object) + 1; left; left--, k = mcpi_behind(k + 1))
+
 const mcp_json *mcp_json_getn(const mcp_json *v, const char *key, size_t key_len)
 {
-    const mcp_json *found = NULL;
+    const mcp_json *k, *found = NULL;
+    uint32_t left;
     if (mcp_json_type(v) != MCP_JSON_OBJECT || !key) return NULL;
-    for (v = mcp_json_first(v); v; v = mcp_json_next(v))
-        if (v[-1].n == key_len && memcmp(v[-1].u.text, key, key_len) == 0) found = v;
+    mcpi_each_key(k, left, v)
+        if (k->n == key_len && memcmp(k->u.text, key, key_len) == 0) found = k + 1;
     return found;
 }
 
@@ -2634,7 +2645,12 @@ static void mcpi_put_bytes(mcp_writer *w, const char *bytes, size_t n)
 }
 
 /* Text of our own that ends a value or stands between values. */
-#define MCPI_PUT_LITERAL(w, literal) mcpi_put_bytes(w, literal, sizeof literal - 1)
+#define MCPI_PUT_LITERAL(w, literal) do { \
+        if (!MCPI_FAST) mcpi_put_bytes(w, literal, sizeof literal - 1); \
+        else if (mcpi_writer_reserve(w, sizeof literal - 1)) { \
+            memcpy((w)->buf + (w)->len, literal, sizeof literal - 1); \
+            (w)->len += sizeof literal - 1; \
+        } } while (0)
 
 static inline void mcpi_put_char(mcp_writer *w, char c)
 {
@@ -3124,13 +3140,13 @@ static const char *mcpi_request_fault(mcp_msg *m, unsigned seen, const mcp_json 
 
 static const char *mcpi_object_fault(mcp_msg *m, const mcp_json *object)
 {
-    const mcp_json *v, *id = NULL, *method = NULL;
+    const mcp_json *k, *id = NULL, *method = NULL;
     unsigned seen = 0, twice = 0;
+    uint32_t left;
     bool version = false;
-    for (v = mcp_json_first(object); v; v = mcp_json_next(v)) {
-        size_t n;
-        const char *key = mcp_json_keyn(v, &n);
-        unsigned which = mcpi_envelope_key(key, n);
+    mcpi_each_key(k, left, object) {
+        const mcp_json *v = k + 1;
+        unsigned which = mcpi_envelope_key(k->u.text, k->n);
         twice |= seen & which;
         seen |= which;
         switch (which) {
@@ -4072,11 +4088,17 @@ static const char mcpi_levels[] =
 typedef struct mcpi_named { const char *name; size_t len; uint32_t hash; } mcpi_named;
 typedef struct mcpi_map { mcpi_named **cell; size_t cells, count; } mcpi_map;  /* linear probing, at most half full */
 
+/* Eight bytes at a time: words are mixed by a multiplication, whose upper half depends on all of them. */
 static uint32_t mcpi_hash(const char *s, size_t n)
 {
-    uint32_t h = 2166136261u;               /* FNV-1a */
-    while (n--) h = (h ^ (unsigned char)*s++) * 16777619u;
-    return h;
+    uint64_t h = n, w;
+    for (; n >= 8; n -= 8, s += 8) {
+        memcpy(&w, s, 8);
+        h = (h ^ w) * UINT64_C(0x9E3779B97F4A7C15);
+        h ^= h >> 32;
+    }
+    for (w = 0; n; n--) w = w << 8 | (unsigned char)*s++;
+    return (uint32_t)((h ^ w) * UINT64_C(0x9E3779B97F4A7C15) >> 32);
 }
 
 static mcpi_named *mcpi_map_find(const mcpi_map *m, const char *name, size_t len)
@@ -4178,7 +4200,7 @@ struct mcp_req {
     mcp_req *outer;                         /* running: whose handler this one interrupted; free: the next one */
     mcpi_tool *tool;
     const char *method, *protocol;
-    const mcp_json *id, *params, *meta, *args, *token, *client, *caps;
+    const mcp_json *id, *params, *name, *args, *meta, *token, *client, *caps;
     bool modern, notification, running, deferred, answered, cancelled, listen;
     bool heard;                             /* deferred: its cancel has been seen, but is still to be handled */
     bool begun, content, structured, progressed;
@@ -4313,7 +4335,7 @@ static mcp_req *mcpi_req_new(mcp_conn *c)
     r->batch = NULL;
     r->outer = NULL;
     r->tool = NULL;
-    r->id = r->params = r->meta = r->args = r->token = r->client = r->caps = NULL;
+    r->id = r->params = r->name = r->args = r->meta = r->token = r->client = r->caps = NULL;
     r->method = r->protocol = "";
     r->modern = r->notification = r->running = r->deferred = r->answered = r->cancelled = r->listen = r->heard =
         false;
@@ -4387,7 +4409,9 @@ static int mcpi_conn_broke(mcp_conn *c, int status)
 
 static void mcpi_put_envelope(mcp_writer *w, const mcp_json *id)
 {
-    mcp_put_object(w, NULL);
+    if (w->comma) mcpi_put_char(w, ',');
+    w->done = true;
+    if (!mcpi_put_open(w, true)) return;
     if (id) {
         MCPI_PUT_LITERAL(w, "\"jsonrpc\":\"2.0\",\"id\":");
         mcpi_put_scalar(w, id, true);
@@ -4963,10 +4987,17 @@ static mcp_req *mcpi_find_inflight(const mcp_conn *c, const mcp_json *id)
     return NULL;
 }
 
-static void mcpi_req_read_args(mcp_req *r)
+/* The members of params that most requests have. */
+static void mcpi_req_read_params(mcp_req *r)
 {
-    r->args = mcp_json_get(r->params, "arguments");
-    if (!r->args) r->args = r->s->empty;
+    const mcp_json *k;
+    uint32_t left;
+    if (!r->params) return;
+    mcpi_each_key(k, left, r->params) {
+        if (k->n == 4 && memcmp(k->u.text, "name", 4) == 0) r->name = k + 1;
+        else if (k->n == 9 && memcmp(k->u.text, "arguments", 9) == 0) r->args = k + 1;
+        else if (k->n == 5 && memcmp(k->u.text, "_meta", 5) == 0) r->meta = k + 1;
+    }
 }
 
 /* Copies what r points at into its own arena. */
@@ -4984,9 +5015,8 @@ static bool mcpi_req_keep(mcp_req *r)
     r->client = client;
     r->caps = caps;
     r->method = method;
-    r->meta = mcp_json_get(params, "_meta");
+    mcpi_req_read_params(r);
     if (r->token) r->token = mcp_json_get(r->meta, "progressToken");
-    if (r->args) mcpi_req_read_args(r);
     return true;
 }
 
@@ -5457,15 +5487,15 @@ static bool mcpi_check_args(mcp_req *r, const mcpi_tool *t)
 static void mcpi_do_tools_call(mcp_req *r)
 {
     size_t n = 0;
-    const mcp_json *name = mcp_json_get(r->params, "name"), *args = mcp_json_get(r->params, "arguments");
-    const char *text = mcp_json_text(name, &n);
+    const char *text = mcp_json_text(r->name, &n);
     mcpi_tool *t;
     char why[192];
-    if (mcp_json_type(name) != MCP_JSON_STRING) {
+    if (mcp_json_type(r->name) != MCP_JSON_STRING) {
         mcpi_refuse(r, MCPI_INVALID_PARAMS, "params.name is not a string");
         return;
     }
-    if (args && mcp_json_type(args) != MCP_JSON_OBJECT) {
+    if (!r->args) r->args = r->s->empty;
+    if (mcp_json_type(r->args) != MCP_JSON_OBJECT) {
         mcpi_refuse(r, MCPI_INVALID_PARAMS, "params.arguments is not an object");
         return;
     }
@@ -5477,7 +5507,6 @@ static void mcpi_do_tools_call(mcp_req *r)
     }
     t->uses++;
     r->tool = t;
-    mcpi_req_read_args(r);
     if (mcpi_check_args(r, t)) t->fn(r, t->user);
 }
 
@@ -5516,19 +5545,26 @@ typedef struct mcpi_claims { const mcp_json *version, *client, *caps, *level; } 
 static void mcpi_read_claims(mcp_req *r, mcpi_claims *k)
 {
     static const char prefix[] = "io.modelcontextprotocol/";
+    const mcp_json *m;
+    uint32_t left;
     memset(k, 0, sizeof *k);
-    mcp_json_each(v, r->meta) {
-        size_t len;
-        const char *key = mcp_json_keyn(v, &len);
+    if (mcp_json_type(r->meta) != MCP_JSON_OBJECT) return;
+    mcpi_each_key(m, left, r->meta) {
+        const mcp_json *v = m + 1;
+        const char *key = m->u.text;
+        size_t len = m->n;
         if (len <= sizeof prefix - 1 || memcmp(key, prefix, sizeof prefix - 1) != 0) {
             if (strcmp(key, "progressToken") == 0 && mcpi_is_id(v)) r->token = v;
             continue;
         }
         key += sizeof prefix - 1;
-        if (strcmp(key, "protocolVersion") == 0) k->version = v;
-        else if (strcmp(key, "clientInfo") == 0) k->client = v;
-        else if (strcmp(key, "clientCapabilities") == 0) k->caps = v;
-        else if (strcmp(key, "logLevel") == 0) k->level = v;
+        switch (len - (sizeof prefix - 1)) {                /* each of the four has a length of its own */
+        case 8:  if (memcmp(key, "logLevel", 8) == 0) k->level = v; break;
+        case 10: if (memcmp(key, "clientInfo", 10) == 0) k->client = v; break;
+        case 15: if (memcmp(key, "protocolVersion", 15) == 0) k->version = v; break;
+        case 18: if (memcmp(key, "clientCapabilities", 18) == 0) k->caps = v; break;
+        default: break;
+        }
     }
 }
 
@@ -5586,7 +5622,7 @@ static bool mcpi_req_identify(mcp_req *r, unsigned flags)
     int era = r->s->d.era, code = MCPI_INVALID_PARAMS;
     const char *asked, *fault = NULL;
     mcpi_claims k;
-    r->meta = mcp_json_get(r->params, "_meta");
+    mcpi_req_read_params(r);
     if (r->meta && mcp_json_type(r->meta) != MCP_JSON_OBJECT) fault = "params._meta is not an object";
     mcpi_read_claims(r, &k);
     asked = mcp_json_str(k.version, NULL);
@@ -5621,10 +5657,8 @@ static void mcpi_req_run(mcp_req *r, const mcpi_method *m)
     r->outer = s->running;
     s->running = r;
     r->conn->handlers++;
-    if (m->fn) {
-        r->args = mcp_json_get(r->params, "arguments");
-        m->fn(r, m->user);
-    } else mcpi_do_builtin(r, m->builtin);
+    if (m->fn) m->fn(r, m->user);
+    else mcpi_do_builtin(r, m->builtin);
     s->running = r->outer;
     r->conn->handlers--;
     r->running = false;
@@ -5661,7 +5695,7 @@ static void mcpi_on_request(mcp_conn *c, const mcp_msg *m, mcpi_batch *b)
     }
     if (!mcpi_req_identify(r, method ? method->flags : 0)) return;
     if (!method || (method->flags & (r->modern ? MCPI_ONLY_LEGACY : MCPI_ONLY_MODERN)) ||
-        strncmp(m->method, "notifications/", 14) == 0) {
+        (method->fn && strncmp(m->method, "notifications/", 14) == 0)) {
         char text[160];
         mcpi_say(text, sizeof text, "Method not found: %.*s",
                  (int)(strlen(m->method) < 128 ? strlen(m->method) : 128), m->method);
@@ -5700,7 +5734,7 @@ static void mcpi_on_notification(mcp_conn *c, const mcp_msg *m)
     if (!r) return;
     r->method = m->method;
     r->params = m->params;
-    r->meta = mcp_json_get(m->params, "_meta");
+    mcpi_req_read_params(r);
     r->notification = true;
     r->protocol = c->version ? c->version : MCP_PROTOCOL_MODERN;
     r->client = c->client;
