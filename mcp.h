@@ -3218,21 +3218,29 @@ int mcp_msg_parse(mcp_arena *a, const char *line, size_t len, mcp_msg *out)
    cell `id & mask`: the low bits are its slot, the rest its generation. A cell that is still taken when the counter
    comes round to it is skipped, and the table doubles before it is half full, so that skips stay rare. Doubling never
    makes two ids collide, since ids that differ in their low bits still do with one bit more. Deadlines are a binary
-   heap of items; each item knows its place in it. */
-
-#define MCPI_NO_HEAP ((size_t)-1)
+   heap. Most requests are answered long before their deadline, so an entry is not taken out when its item goes or gets
+   another deadline. It stays behind, void, since its number is no longer the item's; when more than half are void, all
+   of them are left out. So the first deadline may be that of a void entry: a wake-up for nothing, at most one for each
+   item that waits. */
 
 typedef struct mcpi_item {                  /* the head of whatever has an id */
     mcp_id id;                              /* 0: not in a table */
     int64_t deadline;                       /* MCP_NEVER: not in the heap */
-    size_t at;                              /* place in the heap */
+    uint32_t due;                           /* the number of its entry; 0: none */
 } mcpi_item;
+
+typedef struct mcpi_due {
+    int64_t deadline;
+    uint32_t id, number;                    /* the low bits of the id; mcpi_item.due */
+} mcpi_due;
 
 typedef struct mcpi_slots {
     mcp_allocator alloc;
     mcpi_item **cell; size_t cells;         /* a power of two */
-    mcpi_item **heap; size_t heap_len, heap_cap;
+    mcpi_due *heap; size_t heap_len, heap_cap;
+    size_t due;                             /* entries that are not void */
     size_t count, max;
+    uint32_t number;                        /* of the newest entry */
     mcp_id last;
 } mcpi_slots;
 
@@ -3256,60 +3264,73 @@ static mcpi_item *mcpi_slots_get(const mcpi_slots *t, mcp_id id)
     return it && it->id == id ? it : NULL;
 }
 
-static void mcpi_heap_set(mcpi_slots *t, size_t at, mcpi_item *it)
+/* The item whose deadline this is, or NULL. */
+static mcpi_item *mcpi_due_item(const mcpi_slots *t, mcpi_due d)
 {
-    t->heap[at] = it;
-    it->at = at;
+    mcpi_item *it = t->cell[d.id & (t->cells - 1)];
+    return it && it->due == d.number ? it : NULL;
 }
 
-static void mcpi_heap_up(mcpi_slots *t, size_t at, mcpi_item *it)
+static void mcpi_heap_push(mcpi_slots *t, mcpi_due d)
 {
-    while (at > 0 && t->heap[(at - 1) / 2]->deadline > it->deadline) {
-        mcpi_heap_set(t, at, t->heap[(at - 1) / 2]);
-        at = (at - 1) / 2;
+    mcpi_due *heap = t->heap;
+    size_t at = t->heap_len++;
+    for (; at > 0 && heap[(at - 1) / 2].deadline > d.deadline; at = (at - 1) / 2) heap[at] = heap[(at - 1) / 2];
+    heap[at] = d;
+}
+
+/* Takes the first entry off. */
+static void mcpi_heap_pop(mcpi_slots *t)
+{
+    mcpi_due *heap = t->heap, *d = &heap[--t->heap_len];
+    size_t at = 0, child;
+    for (; (child = 2 * at + 1) < t->heap_len; at = child) {
+        if (heap[child + 1].deadline < heap[child].deadline) child++;       /* behind the last, there is d */
+        if (heap[child].deadline >= d->deadline) break;
+        heap[at] = heap[child];
     }
-    mcpi_heap_set(t, at, it);
+    heap[at] = *d;
 }
 
-static void mcpi_heap_down(mcpi_slots *t, size_t at, mcpi_item *it)
+/* Leaves out what is void. */
+static void mcpi_heap_pack(mcpi_slots *t)
 {
-    for (;;) {
-        size_t child = 2 * at + 1;
-        if (child >= t->heap_len) break;
-        if (child + 1 < t->heap_len && t->heap[child + 1]->deadline < t->heap[child]->deadline) child++;
-        if (t->heap[child]->deadline >= it->deadline) break;
-        mcpi_heap_set(t, at, t->heap[child]);
-        at = child;
-    }
-    mcpi_heap_set(t, at, it);
+    size_t i, n = t->heap_len;
+    t->heap_len = 0;
+    for (i = 0; i < n; i++)
+        if (mcpi_due_item(t, t->heap[i])) mcpi_heap_push(t, t->heap[i]);
 }
 
-static void mcpi_heap_remove(mcpi_slots *t, mcpi_item *it)
+static void mcpi_due_drop(mcpi_slots *t, mcpi_item *it)
 {
-    size_t at = it->at;
-    mcpi_item *moved;
-    if (at == MCPI_NO_HEAP) return;
-    it->at = MCPI_NO_HEAP;
-    moved = t->heap[--t->heap_len];
-    if (moved == it) return;
-    if (at > 0 && t->heap[(at - 1) / 2]->deadline > moved->deadline) mcpi_heap_up(t, at, moved);
-    else mcpi_heap_down(t, at, moved);
+    if (!it->due) return;
+    it->due = 0;
+    if (t->heap_len > 2 * --t->due) mcpi_heap_pack(t);
 }
 
-/* Room in the heap for one more is made when the item is added, so that moving a deadline later cannot fail. */
+/* Cannot fail: the heap has room for more entries than there may be items. */
 static void mcpi_slots_deadline(mcpi_slots *t, mcpi_item *it, int64_t deadline)
 {
-    mcpi_heap_remove(t, it);
+    mcpi_due d;
+    mcpi_due_drop(t, it);
     it->deadline = deadline;
-    if (deadline != MCP_NEVER) mcpi_heap_up(t, t->heap_len++, it);
+    if (deadline == MCP_NEVER) return;
+    if (t->heap_len == t->heap_cap) mcpi_heap_pack(t);
+    if (!++t->number) t->number = 1;
+    d.deadline = deadline;
+    d.id = (uint32_t)it->id;
+    d.number = it->due = t->number;
+    t->due++;
+    mcpi_heap_push(t, d);
 }
 
 static bool mcpi_slots_double(mcpi_slots *t)
 {
-    size_t i, cells = t->cells ? t->cells * 2 : 32, heap_cap = cells / 2 + 1;
-    mcpi_item **cell, **heap;
+    size_t i, cells = t->cells ? t->cells * 2 : 32, heap_cap = cells / 4 * 3;       /* half of the cells are taken */
+    mcpi_item **cell;
+    mcpi_due *heap;
     if (cells > (size_t)-1 / 4 / sizeof *cell) return false;
-    heap = (mcpi_item **)mcpi_resize(&t->alloc, t->heap, t->heap_cap * sizeof *heap, heap_cap * sizeof *heap);
+    heap = (mcpi_due *)mcpi_resize(&t->alloc, t->heap, t->heap_cap * sizeof *heap, heap_cap * sizeof *heap);
     if (!heap) return false;
     t->heap = heap;
     t->heap_cap = heap_cap;
@@ -3330,7 +3351,7 @@ static int mcpi_slots_add(mcpi_slots *t, mcpi_item *it, int64_t deadline)
     if (t->count >= t->cells / 2 && !mcpi_slots_double(t)) return MCP_ERR_MEMORY;
     do t->last++; while (t->cell[(size_t)t->last & (t->cells - 1)]);
     it->id = t->last;
-    it->at = MCPI_NO_HEAP;
+    it->due = 0;
     t->cell[(size_t)it->id & (t->cells - 1)] = it;
     t->count++;
     mcpi_slots_deadline(t, it, deadline);
@@ -3340,21 +3361,27 @@ static int mcpi_slots_add(mcpi_slots *t, mcpi_item *it, int64_t deadline)
 static void mcpi_slots_remove(mcpi_slots *t, mcpi_item *it)
 {
     if (!it->id) return;
-    mcpi_heap_remove(t, it);
     t->cell[(size_t)it->id & (t->cells - 1)] = NULL;
     t->count--;
     it->id = 0;
+    mcpi_due_drop(t, it);
 }
 
-/* The item whose deadline is first, if it is at or before now. */
-static mcpi_item *mcpi_slots_due(const mcpi_slots *t, int64_t now)
+/* Takes void entries with a deadline at or before now off the top. The item that is due then, or NULL. */
+static mcpi_item *mcpi_slots_due(mcpi_slots *t, int64_t now)
 {
-    return t->heap_len && t->heap[0]->deadline <= now ? t->heap[0] : NULL;
+    while (t->heap_len && t->heap[0].deadline <= now) {
+        mcpi_item *it = mcpi_due_item(t, t->heap[0]);
+        if (it) return it;
+        mcpi_heap_pop(t);
+    }
+    return NULL;
 }
 
+/* When to look again: nothing is due before. */
 static int64_t mcpi_slots_next(const mcpi_slots *t)
 {
-    return t->heap_len ? t->heap[0]->deadline : MCP_NEVER;
+    return t->heap_len ? t->heap[0].deadline : MCP_NEVER;
 }
 
 /* Any item with an id at or below `last`, looking from cell *from on: to empty a table while callbacks add to it. */
@@ -3475,7 +3502,8 @@ size_t mcp_pending_expire(mcp_pending *p, int64_t now_ms)
 
 int64_t mcp_pending_deadline(const mcp_pending *p)
 {
-    return p ? mcpi_slots_next(&p->slots) : MCP_NEVER;
+    mcpi_item *it = p ? mcpi_slots_due((mcpi_slots *)(uintptr_t)&p->slots, MCP_NEVER) : NULL;     /* void ones go */
+    return it ? it->deadline : MCP_NEVER;
 }
 
 void mcp_pending_fail_all(mcp_pending *p, int status)
@@ -4088,17 +4116,17 @@ static const char mcpi_levels[] =
 typedef struct mcpi_named { const char *name; size_t len; uint32_t hash; } mcpi_named;
 typedef struct mcpi_map { mcpi_named **cell; size_t cells, count; } mcpi_map;  /* linear probing, at most half full */
 
-/* Eight bytes at a time: words are mixed by a multiplication, whose upper half depends on all of them. */
+/* What is mixed in moves up by the multiplication, so the upper half of the product depends on all of it. */
 static uint32_t mcpi_hash(const char *s, size_t n)
 {
     uint64_t h = n, w;
-    for (; n >= 8; n -= 8, s += 8) {
+    for (; MCPI_FAST && n >= 8; n -= 8, s += 8) {
         memcpy(&w, s, 8);
         h = (h ^ w) * UINT64_C(0x9E3779B97F4A7C15);
         h ^= h >> 32;
     }
-    for (w = 0; n; n--) w = w << 8 | (unsigned char)*s++;
-    return (uint32_t)((h ^ w) * UINT64_C(0x9E3779B97F4A7C15) >> 32);
+    for (; n; n--) h = (h ^ (unsigned char)*s++) * UINT64_C(0x9E3779B97F4A7C15);
+    return (uint32_t)(h >> 32);
 }
 
 static mcpi_named *mcpi_map_find(const mcpi_map *m, const char *name, size_t len)
@@ -4995,8 +5023,8 @@ static void mcpi_req_read_params(mcp_req *r)
     if (!r->params) return;
     mcpi_each_key(k, left, r->params) {
         if (k->n == 4 && memcmp(k->u.text, "name", 4) == 0) r->name = k + 1;
-        else if (k->n == 9 && memcmp(k->u.text, "arguments", 9) == 0) r->args = k + 1;
-        else if (k->n == 5 && memcmp(k->u.text, "_meta", 5) == 0) r->meta = k + 1;
+        if (k->n == 5 && memcmp(k->u.text, "_meta", 5) == 0) r->meta = k + 1;
+        if (k->n == 9 && memcmp(k->u.text, "arguments", 9) == 0) r->args = k + 1;
     }
 }
 
