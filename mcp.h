@@ -452,7 +452,7 @@ typedef struct mcp_req mcp_req;             /* one request that is being handled
 typedef void (*mcp_req_fn)(mcp_req *r, void *user);
 
 enum { MCP_ERA_BOTH = 0, MCP_ERA_MODERN = 1, MCP_ERA_LEGACY = 2 };
-enum { MCP_LIST_TOOLS = 1 };
+enum { MCP_LIST_TOOLS = 1, MCP_LIST_RESOURCES = 2, MCP_LIST_PROMPTS = 4, MCP_LIST_TEMPLATES = 8 };
 enum { MCP_SCOPE_PRIVATE = 0, MCP_SCOPE_PUBLIC = 1 };     /* zero is the safe one */
 
 /* All-zero means the defaults. Strings are copied. */
@@ -479,12 +479,16 @@ typedef struct mcp_server_desc {
     int max_peers;                          /* default 256 */
     int drain_ms;                           /* at EOF or stop: how long answers may still take, and then anew for each
                                                byte that the peer reads, up to ten times this; default 1000 */
+    int max_subscriptions;                  /* resources that one peer may watch; default 10,000 */
     bool strict_lists;                      /* legacy: -32601 for lists of what the server does not have; default:
                                                an empty list */
+    /* May this caller see and use it? kind: MCP_LIST_...; name: of a tool or prompt, else the URI or template. What is
+       not visible is not listed, and unknown when it is called. */
+    bool (*visible)(mcp_req *r, int kind, const char *name, void *user);
     mcp_allocator alloc;                    /* default: libc */
     mcp_log log;                            /* default: errors to descriptor 2 */
     int64_t (*now_ms)(void *user);          /* default: CLOCK_MONOTONIC */
-    void *user;                             /* for now_ms */
+    void *user;                             /* for now_ms and visible */
 } mcp_server_desc;
 
 /* A tool. All strings are copied; JSON is given as text.
@@ -500,6 +504,36 @@ typedef struct mcp_tool {
     mcp_req_fn fn;
     void *user;
 } mcp_tool;
+
+/* A resource, or a template of many. All strings and the data are copied.
+   https://modelcontextprotocol.io/specification/2026-07-28/server/resources
+   A `uri` with braces is a template (RFC 6570): {name} stands for one or more characters without a slash, {+name} for
+   any, {/name} for a slash and a name. Templates are tried in the order in which they were added; what stood in their
+   place is handed to fn, percent-decoded, by mcp_req_var: it comes from the caller, so look for "..". */
+typedef struct mcp_resource {
+    const char *uri, *name;                 /* required */
+    const char *title, *description, *mime;
+    const void *data; size_t data_size;     /* the content; NULL: fn makes it */
+    bool binary;                            /* data goes as base64; default: as text, data_size may be MCP_NTS */
+    int64_t size;                           /* in bytes, if it is known; with data: data_size */
+    const char *annotations, *meta;         /* optional objects: {"audience": ["user"], "priority": 0.5} */
+    const char *icons;                      /* optional array */
+    int ttl_ms, scope;                      /* caching hints of its content; default 0, MCP_SCOPE_PRIVATE */
+    mcp_req_fn fn;                          /* answers with pieces: mcp_req_text, mcp_req_add_... and mcp_req_done */
+    mcp_req_fn complete;                    /* values for a template's variables: see mcp_req_values */
+    void *user;
+} mcp_resource;
+
+/* A prompt. All strings are copied. https://modelcontextprotocol.io/specification/2026-07-28/server/prompts */
+typedef struct mcp_prompt {
+    const char *name;
+    const char *title, *description;
+    const char *arguments;                  /* array: [{"name": "x", "description": "...", "required": true}] */
+    const char *icons, *meta;               /* optional array, object */
+    mcp_req_fn fn;                          /* answers with messages: mcp_req_role, mcp_req_add_..., mcp_req_done */
+    mcp_req_fn complete;                    /* values for its arguments: see mcp_req_values */
+    void *user;
+} mcp_prompt;
 
 /* A server. https://modelcontextprotocol.io/specification/2026-07-28/basic/versioning (both eras),
    https://modelcontextprotocol.io/specification/2025-11-25/basic/lifecycle. NULL only when there is no memory (d->io
@@ -517,12 +551,19 @@ MCP_API void mcp_server_free(mcp_server *s);
    sentence says which field and where), MCP_ERR_MEMORY; the first failure sticks and run reports it. Peers that asked
    are told that the list changed, once per loop. */
 MCP_API int  mcp_server_tool   (mcp_server *s, const mcp_tool *t);
-/* Removes the tool `name`; kind is MCP_LIST_TOOLS. Calls that run go on. MCP_OK or MCP_ERR_UNKNOWN. */
+/* The same for a resource or template, by its URI, and for a prompt. */
+MCP_API int  mcp_server_resource(mcp_server *s, const mcp_resource *r);
+MCP_API int  mcp_server_prompt (mcp_server *s, const mcp_prompt *p);
+/* Removes a tool or prompt by its name, a resource or template by its URI; kind is one of MCP_LIST_... Requests that
+   run go on. MCP_OK or MCP_ERR_UNKNOWN. */
 MCP_API int  mcp_server_remove (mcp_server *s, int kind, const char *name);
 /* https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/subscriptions
-   Tells peers that a list changed though the registry did not (adding and removing tell by themselves). what:
-   MCP_LIST_TOOLS. */
+   Tells peers that lists changed though the registry did not (adding and removing tell by themselves). what: any of
+   MCP_LIST_..., together. */
 MCP_API int  mcp_server_changed(mcp_server *s, unsigned what);
+/* The content of a resource changed: whoever subscribed to this URI is told, once per loop. MCP_OK, also when nobody
+   did. */
+MCP_API int  mcp_server_updated(mcp_server *s, const char *uri);
 /* A method or notification of your own, or in place of a built-in one (a list that is computed), except initialize,
    notifications/initialized, ping, server/discover, subscriptions/listen and notifications/cancelled. A
    notification's request cannot be answered. fn NULL takes it away. */
@@ -567,7 +608,8 @@ MCP_API mcp_stats   mcp_server_stats(const mcp_server *s);
 
 /* -- requests: what came. All take NULL. What they return lives until the handler returns, for a deferred request
    until it is answered. */
-/* `arguments` of a tool call; {} when they were left out */
+/* `arguments` of a tool call or prompt, {} when they were left out; for a completion, what is known already: the
+   values of other arguments (`context`) */
 MCP_API const mcp_json *mcp_req_args    (const mcp_req *r);
 MCP_API const mcp_json *mcp_req_params  (const mcp_req *r);                 /* whole params, or NULL */
 MCP_API const mcp_json *mcp_req_meta    (const mcp_req *r);                 /* params._meta: traceparent, ... */
@@ -582,6 +624,11 @@ MCP_API const mcp_json *mcp_req_capabilities(const mcp_req *r);             /* t
 MCP_API bool            mcp_req_can     (const mcp_req *r, const char *pointer);
 /* as attach said; "uid:N" on a Unix socket where the system tells; else "" */
 MCP_API const char     *mcp_req_principal(const mcp_req *r);
+/* resources/read: the URI that was asked for, else ""; and what stood for {name} in the template, or NULL */
+MCP_API const char     *mcp_req_uri     (const mcp_req *r);
+MCP_API const char     *mcp_req_var     (const mcp_req *r, const char *name);
+/* completion: the name of the argument or variable, and in *value (may be NULL) what has been typed of it; else "" */
+MCP_API const char     *mcp_req_completes(const mcp_req *r, const char **value);
 MCP_API mcp_server     *mcp_req_server  (const mcp_req *r);
 MCP_API mcp_conn       *mcp_req_conn    (const mcp_req *r);
 /* One argument in one call: the member `name` of the arguments, or `fallback`. */
@@ -628,7 +675,9 @@ MCP_API int  mcp_req_result(mcp_req *r, const char *json, size_t len);
 MCP_API mcp_writer *mcp_req_begin(mcp_req *r);
 MCP_API int         mcp_req_end  (mcp_req *r);
 /* Or content piece by piece; mcp_req_done sends it. Bytes are encoded in base64 here. A failed piece fails the whole
-   answer in done. */
+   answer in done. The pieces stand where the method has them: in a tool's content; for a prompt each is a message of
+   its own; for a resource each is one of its contents, with the URI that was asked for unless it names another
+   (mcp_req_add_resource), and a link is MCP_ERR_ARGUMENT. */
 MCP_API int  mcp_req_add_text    (mcp_req *r, const char *s, size_t len);
 MCP_API int  mcp_req_add_image   (mcp_req *r, const char *mime, const void *data, size_t len);
 MCP_API int  mcp_req_add_audio   (mcp_req *r, const char *mime, const void *data, size_t len);
@@ -636,6 +685,13 @@ MCP_API int  mcp_req_add_resource(mcp_req *r, const char *uri, const char *mime,
                                   bool binary);
 MCP_API int  mcp_req_add_link    (mcp_req *r, const char *uri, const char *name, const char *mime);
 MCP_API int  mcp_req_add_json    (mcp_req *r, const char *block, size_t len);     /* any other content block */
+/* prompts: who says what is added from here on: "user" (the default) or "assistant" */
+MCP_API int  mcp_req_role        (mcp_req *r, const char *role);
+/* Caching hints for this answer, in place of the server's or the resource's: lists and resources. */
+MCP_API int  mcp_req_cache       (mcp_req *r, int ttl_ms, int scope);
+/* The answer to a completion, best first: at most 100 of the n values go out. total: how many there are, or -1. more:
+   there are more than these. https://modelcontextprotocol.io/specification/2026-07-28/server/utilities/completion */
+MCP_API int  mcp_req_values      (mcp_req *r, const char *const *values, int n, int total, bool more);
 /* structuredContent: any JSON value (an object, to be seen by legacy peers), as text, or written through a writer
    whose top is that value. Its text is added as a text block if there is no content. Then mcp_req_done. */
 MCP_API int  mcp_req_structured  (mcp_req *r, const char *json, size_t len);
@@ -3040,6 +3096,7 @@ void mcp_put_raw(mcp_writer *w, const char *key, const char *json, size_t len)
 #define MCPI_METHOD_NOT_FOUND    (-32601)
 #define MCPI_INVALID_PARAMS      (-32602)
 #define MCPI_INTERNAL_ERROR      (-32603)
+#define MCPI_RESOURCE_NOT_FOUND  (-32002)   /* legacy; since 2026-07-28 an invalid parameter */
 #define MCPI_HEADER_MISMATCH     (-32020)
 #define MCPI_MISSING_CAPABILITY  (-32021)
 #define MCPI_UNSUPPORTED_VERSION (-32022)
@@ -4195,25 +4252,62 @@ static void mcpi_map_free(const mcp_allocator *a, mcpi_map *m)
 
 /* -- what there is ----------------------------------------------------------------------------------------------- */
 
+enum { MCPI_MISSED_URIS = 16 };
 enum { MCPI_ONLY_LEGACY = 1, MCPI_ONLY_MODERN = 2, MCPI_FIXED = 4, MCPI_EARLY = 8, MCPI_BUILTIN = 16 };
 
+/* A method points at what it does, and what only some servers do is named only by the function that a program calls
+   to have it: a linker or compiler that leaves out what is not used leaves out the rest. */
 typedef struct mcpi_method {
     mcpi_named named;
     unsigned flags;
-    int builtin;                            /* MCPI_DO_... */
-    mcp_req_fn fn;                          /* the program's, in place of the built-in one */
+    int kind;                               /* of the list that it is about */
+    void (*run)(mcp_req *r);                /* the built-in method, or NULL */
+    mcp_req_fn fn;                          /* the program's, in place of it */
     void *user;
 } mcpi_method;
 
-typedef struct mcpi_tool {
-    mcpi_named named;
+/* A tool, prompt, resource or template. */
+enum { MCPI_TOOLS, MCPI_RESOURCES, MCPI_PROMPTS, MCPI_TEMPLATES, MCPI_KINDS };
+typedef struct mcpi_feature {
+    mcpi_named named;                       /* its name, or the URI */
     uint64_t seq;                           /* place in the list; cursors point between these */
-    char *text; size_t len;                 /* the Tool object as it goes out */
-    char *required; size_t required_len;    /* names, each with its NUL */
-    mcp_req_fn fn;
-    void *user;
+    int kind;
     int uses;                               /* the registry's and each running call's */
-} mcpi_tool;
+    char *text; size_t len;                 /* the object as it goes out in its list */
+    char *required; size_t required_len;    /* names of arguments, each with its NUL */
+    char *about;                            /* a prompt's description; the MIME type of a resource */
+    char *data; size_t data_len; bool binary, has_data;
+    int ttl_ms, scope;
+    mcp_req_fn fn, complete;
+    void *user;
+} mcpi_feature;
+
+typedef struct mcpi_list {
+    mcpi_feature **at; size_t count, cap;     /* in order of seq */
+    mcpi_map by_name;
+    bool said;                              /* there is such a list, also when it is empty */
+} mcpi_list;
+
+/* A variable of a template. */
+typedef struct mcpi_var { struct mcpi_var *next; const char *name; size_t len; char *value; } mcpi_var;
+
+/* Who wants to know when a resource changes: subscriptions hang on the URI that they watch, and on the peer (legacy) or
+   the listen that they belong to. */
+typedef struct mcpi_watch {
+    mcpi_named named;                       /* the URI */
+    struct mcpi_sub *subs;
+    struct mcpi_watch *next;                /* of those that have changed */
+    bool changed;
+} mcpi_watch;
+typedef struct mcpi_sub {
+    mcpi_named named;                       /* legacy: in the peer's map */
+    mcpi_watch *watch;
+    struct mcpi_sub *next, **at;            /* of the watch */
+    struct mcpi_sub *sister;                /* the next of its owner */
+    mcp_conn *conn;
+    mcp_req *listen;                        /* NULL: legacy */
+    bool missed;                            /* a change is still to be told */
+} mcpi_sub;
 
 /* A batch (2025-03-26) is answered with one array, when the last of its requests has been. */
 typedef struct mcpi_batch { mcp_writer w; size_t open; mcp_conn *conn; } mcpi_batch;
@@ -4226,12 +4320,16 @@ struct mcp_req {
     mcpi_stream *stream;                    /* where its answer and all its notifications go */
     mcpi_batch *batch;
     mcp_req *outer;                         /* running: whose handler this one interrupted; free: the next one */
-    mcpi_tool *tool;
+    mcpi_feature *feature;                      /* what was called, if it is one of the registry's */
+    const mcpi_method *call;
+    mcpi_var *vars;
+    mcpi_sub *subs;                         /* of a listen */
     const char *method, *protocol;
     const mcp_json *id, *params, *name, *args, *meta, *token, *client, *caps;
     bool modern, notification, running, deferred, answered, cancelled, listen;
     bool heard;                             /* deferred: its cancel has been seen, but is still to be handled */
-    bool begun, content, structured, progressed;
+    bool begun, content, structured, progressed, assistant;
+    int ttl_ms, scope;                      /* caching hints; ttl_ms -1: the server's */
     unsigned calm;                          /* answers since the result buffer was last needed in full */
     unsigned filter;                        /* listen: MCP_LIST_... asked for and agreed */
     int log_level;                          /* -1: none */
@@ -4254,7 +4352,9 @@ struct mcp_conn {
     const mcp_json *client, *caps;
     int log_level;
     bool initialized, dead, draining;
-    bool missed_change;                     /* a change of the list is still to be told */
+    mcpi_map subs;                          /* legacy: by URI */
+    size_t sub_count;                       /* with those of its listens */
+    unsigned missed;                        /* MCP_LIST_... whose changes are still to be told; MCPI_MISSED_URIS */
     int64_t drain_until, drain_end;         /* gives up when nothing moved until then; gives up anyway */
 };
 
@@ -4271,11 +4371,12 @@ struct mcp_server {
     int nest, pumps;                        /* callbacks that run; entries that run */
     int status, end;                        /* the first mistake; how the main stream ended */
     bool stopping, ended, freed, must_poll, shielded;
-    bool has_logging, says_tools, changed_tools;
+    bool has_logging, has_completions;
+    unsigned changed;                       /* MCP_LIST_... */
     mcp_conn *conns, *main;
     mcp_req *spare, *running;
     mcpi_timer *spare_timer;
-    mcpi_tool **tools; size_t tool_count, tool_cap;    /* in order of seq */
+    mcpi_list lists[MCPI_KINDS];
     uint64_t seq;
 
     char *info, *instructions;              /* Implementation as JSON; plain text */
@@ -4283,7 +4384,8 @@ struct mcp_server {
     const mcp_json *caps, *empty;           /* declared capabilities; {} */
     mcp_arena fixed;                        /* holds both */
 
-    mcpi_map methods, tools_by_name;
+    mcpi_map methods, watches;
+    mcpi_watch *updates;                    /* watches whose change is to be told */
     mcpi_slots deferred, timers;
     mcp_stats stats;
 #ifndef MCP_NO_POSIX
@@ -4362,12 +4464,16 @@ static mcp_req *mcpi_req_new(mcp_conn *c)
     r->stream = &c->st;
     r->batch = NULL;
     r->outer = NULL;
-    r->tool = NULL;
+    r->feature = NULL;
+    r->call = NULL;
+    r->vars = NULL;
+    r->subs = NULL;
     r->id = r->params = r->name = r->args = r->meta = r->token = r->client = r->caps = NULL;
     r->method = r->protocol = "";
     r->modern = r->notification = r->running = r->deferred = r->answered = r->cancelled = r->listen = r->heard =
         false;
-    r->begun = r->content = r->structured = r->progressed = false;
+    r->begun = r->content = r->structured = r->progressed = r->assistant = false;
+    r->ttl_ms = -1;
     r->filter = 0;
     r->log_level = -1;
     r->on_cancel = NULL;
@@ -4383,13 +4489,43 @@ static void mcpi_req_destroy(mcp_req *r)
     mcpi_free(&r->s->alloc, r, sizeof *r);
 }
 
-static void mcpi_tool_release(mcp_server *s, mcpi_tool *t)
+static void mcpi_feature_release(mcp_server *s, mcpi_feature *x)
 {
-    if (!t || --t->uses > 0) return;
-    mcpi_strfree(&s->alloc, t->text);
-    mcpi_free(&s->alloc, t->required, t->required_len);
-    mcpi_strfree(&s->alloc, (char *)(uintptr_t)t->named.name);
-    mcpi_free(&s->alloc, t, sizeof *t);
+    if (!x || --x->uses > 0) return;
+    mcpi_strfree(&s->alloc, x->text);
+    mcpi_free(&s->alloc, x->required, x->required_len);
+    mcpi_free(&s->alloc, x->data, x->data_len + 1);
+    mcpi_strfree(&s->alloc, x->about);
+    mcpi_strfree(&s->alloc, (char *)(uintptr_t)x->named.name);
+    mcpi_free(&s->alloc, x, sizeof *x);
+}
+
+/* A watch goes with its last subscription, but not while its change is to be told. */
+static void mcpi_watch_release(mcp_server *s, mcpi_watch *w)
+{
+    if (w->subs || w->changed) return;
+    mcpi_map_remove(&s->watches, &w->named);
+    mcpi_strfree(&s->alloc, (char *)(uintptr_t)w->named.name);
+    mcpi_free(&s->alloc, w, sizeof *w);
+}
+
+static void mcpi_sub_free(mcp_server *s, mcpi_sub *b)
+{
+    mcpi_watch *w = b->watch;
+    *b->at = b->next;
+    if (b->next) b->next->at = b->at;
+    b->conn->sub_count--;
+    if (b->named.name) mcpi_map_remove(&b->conn->subs, &b->named);
+    mcpi_free(&s->alloc, b, sizeof *b);
+    mcpi_watch_release(s, w);
+}
+
+static bool mcpi_is_kind(const mcp_req *r, int kind) { return r->feature && r->feature->kind == kind; }
+
+/* A resource that is read, through a template or not. */
+static bool mcpi_is_read(const mcp_req *r)
+{
+    return mcpi_is_kind(r, MCPI_RESOURCES) || mcpi_is_kind(r, MCPI_TEMPLATES);
 }
 
 /* What a request object keeps in the pool: small buffers; and the first object there, which the next call gets, also
@@ -4414,9 +4550,14 @@ static void mcpi_req_recycle(mcp_req *r)
         r->key.name = NULL;
         r->deferred = false;
     }
+    while (r->subs) {
+        mcpi_sub *b = r->subs;
+        r->subs = b->sister;
+        mcpi_sub_free(s, b);
+    }
     if (r->running) return;
-    mcpi_tool_release(s, r->tool);
-    r->tool = NULL;
+    mcpi_feature_release(s, r->feature);
+    r->feature = NULL;
     r->begun = false;
     mcpi_req_shrink(r);
     r->outer = s->spare;
@@ -4590,10 +4731,23 @@ static mcp_writer *mcpi_body(mcp_req *r)
     return &r->w;
 }
 
-static void mcpi_put_cache(mcp_req *r, mcp_writer *w)
+/* Caching hints, each unless the result has it: the handler's, or the server's. A list that differs per caller is
+   private. https://modelcontextprotocol.io/specification/2026-07-28/server/utilities/caching */
+static void mcpi_put_cache(mcp_req *r, mcp_writer *w, const mcp_json *have)
 {
-    mcp_put_int(w, "ttlMs", r->s->d.ttl_ms);
-    mcp_put_str(w, "cacheScope", r->s->d.scope == MCP_SCOPE_PUBLIC ? "public" : "private");
+    bool own = r->ttl_ms >= 0, open = (own ? r->scope : r->s->d.scope) == MCP_SCOPE_PUBLIC;
+    if (!own && r->s->d.visible) open = false;
+    if (!mcp_json_get(have, "ttlMs")) mcp_put_int(w, "ttlMs", own ? r->ttl_ms : r->s->d.ttl_ms);
+    if (!mcp_json_get(have, "cacheScope")) mcp_put_str(w, "cacheScope", open ? "public" : "private");
+}
+
+int mcp_req_cache(mcp_req *r, int ttl_ms, int scope)
+{
+    int rc = mcpi_req_open(r);
+    if (rc != MCP_OK) return rc;
+    r->ttl_ms = ttl_ms > 0 ? ttl_ms : 0;
+    r->scope = scope;
+    return MCP_OK;
 }
 
 /* A result that could not be written becomes an error, which is small. */
@@ -4652,7 +4806,8 @@ static int mcpi_send_value(mcp_req *r, const mcp_json *v)
     mcp_writer *w;
     bool cacheable = (method_len > 5 && strcmp(r->method + method_len - 5, "/list") == 0) ||
                      strcmp(r->method, "resources/read") == 0;
-    bool own_type = mcp_json_get(v, "resultType") != NULL, content = !r->tool || mcp_json_get(v, "content");
+    bool own_type = mcp_json_get(v, "resultType") != NULL;
+    bool content = !mcpi_is_kind(r, MCPI_TOOLS) || mcp_json_get(v, "content");
     mcpi_place p;
     int rc;
     p = mcpi_answer_begin(r->stream, r->batch, r->id);
@@ -4663,9 +4818,7 @@ static int mcpi_send_value(mcp_req *r, const mcp_json *v)
     if (!content) mcpi_put_content_of(r, w, mcp_json_get(v, "structuredContent"));
     if (r->modern) {
         if (!own_type) mcp_put_str(w, "resultType", "complete");
-        if (cacheable && !mcp_json_get(v, "ttlMs")) mcp_put_int(w, "ttlMs", r->s->d.ttl_ms);
-        if (cacheable && !mcp_json_get(v, "cacheScope"))
-            mcp_put_str(w, "cacheScope", r->s->d.scope == MCP_SCOPE_PUBLIC ? "public" : "private");
+        if (cacheable) mcpi_put_cache(r, w, v);
         mcp_put_object(w, "_meta");
         for (m = mcp_json_first(meta); m; m = mcp_json_next(m)) mcp_put_json(w, mcp_json_key(m), m);
         if (!mcp_json_get(meta, "io.modelcontextprotocol/serverInfo"))
@@ -4718,35 +4871,92 @@ int mcp_req_end(mcp_req *r)
 }
 
 /* -- the answer: content ----------------------------------------------------------------------------------------- */
-/* https://modelcontextprotocol.io/specification/2026-07-28/server/tools#tool-result */
+/* The same pieces make a tool's content, a prompt's messages, and the contents of a resource:
+   https://modelcontextprotocol.io/specification/2026-07-28/server/tools#tool-result,
+   https://modelcontextprotocol.io/specification/2026-07-28/server/prompts#promptmessage,
+   https://modelcontextprotocol.io/specification/2026-07-28/server/resources#resource-contents. A message is a content
+   block with a role around it. The contents of a resource are what stands inside an embedded resource, without the
+   block around it. */
 
-/* A writer inside `content`, with a block of this type begun; NULL when r cannot be answered. */
-static mcp_writer *mcpi_content(mcp_req *r, const char *type, int *rc)
+/* A writer inside the array that the pieces stand in; NULL when r cannot be answered. */
+static mcp_writer *mcpi_pieces(mcp_req *r, int *rc)
 {
     mcp_writer *w;
     *rc = mcpi_req_open(r);
     if (*rc != MCP_OK) return NULL;
     w = mcpi_body(r);
-    if (!r->content) { mcp_put_array(w, "content"); r->content = true; }
-    if (!type) return w;
+    if (r->content) return w;
+    r->content = true;
+    mcp_put_array(w, mcpi_is_kind(r, MCPI_PROMPTS) ? "messages" : mcpi_is_read(r) ? "contents" : "content");
+    return w;
+}
+
+/* The key that a block stands behind: a message begins here, if it has to be one. */
+static const char *mcpi_piece_key(mcp_req *r, mcp_writer *w)
+{
+    if (!mcpi_is_kind(r, MCPI_PROMPTS)) return NULL;
     mcp_put_object(w, NULL);
+    mcp_put_str(w, "role", r->assistant ? "assistant" : "user");
+    return "content";
+}
+
+/* A writer in a block of this type. */
+static mcp_writer *mcpi_piece(mcp_req *r, const char *type, int *rc)
+{
+    mcp_writer *w = mcpi_pieces(r, rc);
+    if (!w) return NULL;
+    mcp_put_object(w, mcpi_piece_key(r, w));
     mcp_put_str(w, "type", type);
     return w;
 }
 
-static int mcpi_content_end(mcp_writer *w)
+static int mcpi_piece_end(mcp_req *r, mcp_writer *w)
 {
     mcp_put_end(w);
+    if (mcpi_is_kind(r, MCPI_PROMPTS)) mcp_put_end(w);
+    return w->status;
+}
+
+int mcp_req_role(mcp_req *r, const char *role)
+{
+    int rc = mcpi_req_open(r);
+    if (rc != MCP_OK) return rc;
+    if (mcpi_word_of("user\0" "assistant\0", role) < 0) return MCP_ERR_ARGUMENT;
+    r->assistant = *role == 'a';
+    return MCP_OK;
+}
+
+/* TextResourceContents or BlobResourceContents. */
+static void mcpi_put_contents(mcp_writer *w, const char *key, const char *uri, const char *mime, const void *data,
+                              size_t len, bool binary)
+{
+    mcp_put_object(w, key);
+    mcp_put_str(w, "uri", uri ? uri : "");
+    if (mime) mcp_put_str(w, "mimeType", mime);
+    if (binary) mcp_put_base64(w, "blob", data, len);
+    else mcp_put_strn(w, "text", data ? (const char *)data : "", data ? len : 0);
+    mcp_put_end(w);
+}
+
+/* One of the contents of the resource that is read. */
+static int mcpi_add_contents(mcp_req *r, const char *uri, const char *mime, const void *data, size_t len, bool binary)
+{
+    int rc;
+    mcp_writer *w = mcpi_pieces(r, &rc);
+    if (!w) return rc;
+    mcpi_put_contents(w, NULL, uri, mime, data, len, binary);
     return w->status;
 }
 
 int mcp_req_add_text(mcp_req *r, const char *s, size_t len)
 {
     int rc;
-    mcp_writer *w = mcpi_content(r, "text", &rc);
+    mcp_writer *w;
+    if (r && mcpi_is_read(r)) return mcpi_add_contents(r, mcp_req_uri(r), r->feature->about, s, len, false);
+    w = mcpi_piece(r, "text", &rc);
     if (!w) return rc;
     mcp_put_strn(w, "text", s ? s : "", s ? len : 0);
-    return mcpi_content_end(w);
+    return mcpi_piece_end(r, w);
 }
 
 /* Revisions before this one do not know something: they are dates, so that text order is their order. */
@@ -4758,11 +4968,13 @@ static bool mcpi_is_before(const mcp_req *r, const char *version)
 static int mcpi_add_media(mcp_req *r, const char *type, const char *mime, const void *data, size_t len)
 {
     int rc;
-    mcp_writer *w = mcpi_content(r, type, &rc);
+    mcp_writer *w;
+    if (r && mcpi_is_read(r)) return mcpi_add_contents(r, mcp_req_uri(r), mime, data, len, true);
+    w = mcpi_piece(r, type, &rc);
     if (!w) return rc;
     mcp_put_base64(w, "data", data, len);
     mcp_put_str(w, "mimeType", mime ? mime : "application/octet-stream");
-    return mcpi_content_end(w);
+    return mcpi_piece_end(r, w);
 }
 
 int mcp_req_add_image(mcp_req *r, const char *mime, const void *data, size_t len)
@@ -4780,15 +4992,12 @@ int mcp_req_add_audio(mcp_req *r, const char *mime, const void *data, size_t len
 int mcp_req_add_resource(mcp_req *r, const char *uri, const char *mime, const void *data, size_t len, bool binary)
 {
     int rc;
-    mcp_writer *w = mcpi_content(r, "resource", &rc);
+    mcp_writer *w;
+    if (r && mcpi_is_read(r)) return mcpi_add_contents(r, uri, mime, data, len, binary);
+    w = mcpi_piece(r, "resource", &rc);
     if (!w) return rc;
-    mcp_put_object(w, "resource");
-    mcp_put_str(w, "uri", uri ? uri : "");
-    if (mime) mcp_put_str(w, "mimeType", mime);
-    if (binary) mcp_put_base64(w, "blob", data, len);
-    else mcp_put_strn(w, "text", data ? (const char *)data : "", data ? len : 0);
-    mcp_put_end(w);
-    return mcpi_content_end(w);
+    mcpi_put_contents(w, "resource", uri, mime, data, len, binary);
+    return mcpi_piece_end(r, w);
 }
 
 /* Before 2025-06-18 there are no links: the URI goes as text. */
@@ -4796,27 +5005,29 @@ int mcp_req_add_link(mcp_req *r, const char *uri, const char *name, const char *
 {
     int rc;
     mcp_writer *w;
+    if (r && mcpi_is_read(r)) return MCP_ERR_ARGUMENT;
     if (r && mcpi_is_before(r, "2025-06-18")) return mcp_req_add_text(r, uri ? uri : "", MCP_NTS);
-    w = mcpi_content(r, "resource_link", &rc);
+    w = mcpi_piece(r, "resource_link", &rc);
     if (!w) return rc;
     mcp_put_str(w, "uri", uri ? uri : "");
     mcp_put_str(w, "name", name ? name : uri ? uri : "");
     if (mime) mcp_put_str(w, "mimeType", mime);
-    return mcpi_content_end(w);
+    return mcpi_piece_end(r, w);
 }
 
 int mcp_req_add_json(mcp_req *r, const char *block, size_t len)
 {
     int rc;
-    mcp_writer *w = mcpi_content(r, NULL, &rc);
+    mcp_writer *w = mcpi_pieces(r, &rc);
     if (!w) return rc;
-    mcpi_put_object_text(w, NULL, block, len);
+    mcpi_put_object_text(w, mcpi_piece_key(r, w), block, len);
+    if (mcpi_is_kind(r, MCPI_PROMPTS)) mcp_put_end(w);
     return w->status;
 }
 
 mcp_writer *mcp_req_structure(mcp_req *r)
 {
-    if (mcpi_req_open(r) != MCP_OK) return NULL;
+    if (mcpi_req_open(r) != MCP_OK || (r->feature && r->feature->kind != MCPI_TOOLS)) return NULL;
     (void)mcpi_body(r);
     mcp_writer_reset(&r->extra);
     r->structured = true;
@@ -4826,7 +5037,8 @@ mcp_writer *mcp_req_structure(mcp_req *r)
 int mcp_req_structured(mcp_req *r, const char *json, size_t len)
 {
     mcp_writer *w = mcp_req_structure(r);
-    if (!w) return mcpi_req_open(r);
+    int rc = mcpi_req_open(r);
+    if (!w) return rc != MCP_OK ? rc : MCP_ERR_MISUSE;
     mcp_put_raw(w, NULL, json, len);
     return w->status;
 }
@@ -4838,18 +5050,21 @@ static int mcpi_done(mcp_req *r, bool is_error)
     mcp_writer *w;
     const char *text = NULL;
     size_t n = 0;
+    bool content = r && r->begun && r->content;
     int rc = mcpi_req_answers(r);
     if (rc != MCP_OK) return rc;
-    w = mcpi_body(r);
+    w = mcpi_pieces(r, &rc);
+    if (!w) return rc;
     if (r->structured) {
         text = mcp_writer_text(&r->extra, &n);
         if (!text) w->status = r->extra.status != MCP_OK ? r->extra.status : MCP_ERR_ARGUMENT;
-        else if (!r->content) (void)mcp_req_add_text(r, text, n);
+        else if (!content) (void)mcp_req_add_text(r, text, n);
     }
-    if (!r->content) mcp_put_array(w, "content");
     mcp_put_end(w);
     if (text && (r->modern || *text == '{')) mcpi_put_splice(w, "structuredContent", text, n);
     if (is_error) mcp_put_bool(w, "isError", true);
+    if (mcpi_is_kind(r, MCPI_PROMPTS) && r->feature->about) mcp_put_str(w, "description", r->feature->about);
+    if (r->modern && mcpi_is_read(r)) mcpi_put_cache(r, w, NULL);
     return mcpi_send_body(r);
 }
 
@@ -4866,6 +5081,10 @@ static int mcpi_only_text(mcp_req *r, const char *text, size_t len, bool is_erro
     if (rc != MCP_OK) return rc;
     r->begun = false;
     if (len == MCP_NTS) len = text ? strlen(text) : 0;
+    if (r->feature && r->feature->kind != MCPI_TOOLS) {
+        (void)mcp_req_add_text(r, text, len);
+        return mcpi_done(r, false);
+    }
     p = mcpi_answer_begin(r->stream, r->batch, r->id);
     MCPI_PUT_LITERAL(p.w, ",\"result\":{\"content\":[{\"type\":\"text\",\"text\":");
     mcpi_put_quoted(p.w, 0, text ? text : "", len, 0, false);
@@ -4886,7 +5105,7 @@ int mcp_req_text(mcp_req *r, const char *text)
 
 int mcp_req_fail(mcp_req *r, const char *text)
 {
-    if (r && !r->tool) return mcp_req_error(r, MCPI_INTERNAL_ERROR, text, NULL);
+    if (r && !mcpi_is_kind(r, MCPI_TOOLS)) return mcp_req_error(r, MCPI_INTERNAL_ERROR, text, NULL);
     return mcpi_only_text(r, text, MCP_NTS, true);
 }
 
@@ -4957,11 +5176,12 @@ const mcp_json *mcp_req_args  (const mcp_req *r) { return r ? r->args : NULL; }
 const mcp_json *mcp_req_params(const mcp_req *r) { return r ? r->params : NULL; }
 const mcp_json *mcp_req_meta  (const mcp_req *r) { return r ? r->meta : NULL; }
 const char *mcp_req_method    (const mcp_req *r) { return r ? r->method : ""; }
-const char *mcp_req_tool      (const mcp_req *r) { return r && r->tool ? r->tool->named.name : ""; }
+const char *mcp_req_tool      (const mcp_req *r) { return r && mcpi_is_kind(r, MCPI_TOOLS) ? r->feature->named.name : ""; }
 const char *mcp_req_protocol  (const mcp_req *r) { return r ? r->protocol : ""; }
 const mcp_json *mcp_req_client(const mcp_req *r) { return r ? r->client : NULL; }
 const mcp_json *mcp_req_capabilities(const mcp_req *r) { return r ? r->caps : NULL; }
 const char *mcp_req_principal (const mcp_req *r) { return r && r->conn->principal ? r->conn->principal : ""; }
+const char *mcp_req_uri       (const mcp_req *r) { return r && mcpi_is_read(r) ? mcp_json_str(mcp_json_get(r->params, "uri"), "") : ""; }
 mcp_server *mcp_req_server    (const mcp_req *r) { return r ? r->s : NULL; }
 mcp_conn *mcp_req_conn        (const mcp_req *r) { return r ? r->conn : NULL; }
 
@@ -5261,16 +5481,29 @@ static bool mcpi_says(const mcp_server *s, const char *capability)
     return mcp_json_get(s->caps, capability) != NULL;
 }
 
-static bool mcpi_has_tools(const mcp_server *s)
+/* The members of lists, in results and capabilities; in the order of MCPI_TOOLS and its neighbours. */
+static const char mcpi_list_names[] = "tools\0" "resources\0" "prompts\0" "resourceTemplates\0";
+
+static bool mcpi_has_list(const mcp_server *s, int kind)
 {
-    return s->tool_count > 0 || s->says_tools;
+    return s->lists[kind].count > 0 || s->lists[kind].said;
 }
 
 /* What the registry says, and over it what the program declared. */
 static void mcpi_put_capabilities(mcp_server *s, mcp_writer *w)
 {
+    int kind;
     mcp_put_object(w, "capabilities");
-    if (mcpi_has_tools(s) && !mcpi_says(s, "tools")) mcpi_put_splice(w, "tools", "{\"listChanged\":true}", 20);
+    for (kind = 0; kind <= MCPI_PROMPTS; kind++) {
+        const char *name = mcpi_word_at(mcpi_list_names, kind);
+        bool templates = kind == MCPI_RESOURCES && mcpi_has_list(s, MCPI_TEMPLATES);
+        if ((!mcpi_has_list(s, kind) && !templates) || mcpi_says(s, name)) continue;
+        mcp_put_object(w, name);
+        mcp_put_bool(w, "listChanged", true);
+        if (kind == MCPI_RESOURCES) mcp_put_bool(w, "subscribe", true);
+        mcp_put_end(w);
+    }
+    if (s->has_completions && !mcpi_says(s, "completions")) mcpi_put_splice(w, "completions", "{}", 2);
     mcp_json_each(v, s->caps) mcp_put_json(w, mcp_json_key(v), v);
     mcp_put_end(w);
 }
@@ -5321,7 +5554,7 @@ static void mcpi_do_discover(mcp_req *r)
     mcp_put_end(w);
     mcpi_put_capabilities(r->s, w);
     if (r->s->instructions) mcp_put_str(w, "instructions", r->s->instructions);
-    mcpi_put_cache(r, w);
+    mcpi_put_cache(r, w, NULL);
     (void)mcpi_send_body(r);
 }
 
@@ -5352,14 +5585,16 @@ static void mcpi_put_subscription(mcp_writer *w, const mcp_json *id)
     mcp_put_end(w);
 }
 
+/* In the order of MCPI_TOOLS and its neighbours. */
+static const char mcpi_filter_flags[] = "toolsListChanged\0" "resourcesListChanged\0" "promptsListChanged\0";
+
 /* NULL, or which member of the filter is malformed. */
 static const char *mcpi_filter_fault(const mcp_json *f)
 {
-    static const char flags[] = "toolsListChanged\0" "promptsListChanged\0" "resourcesListChanged\0";
     const mcp_json *uris = mcp_json_get(f, "resourceSubscriptions"), *u;
     const char *flag;
     if (mcp_json_type(f) != MCP_JSON_OBJECT) return "notifications";
-    for (flag = flags; *flag; flag += strlen(flag) + 1) {
+    for (flag = mcpi_filter_flags; *flag; flag += strlen(flag) + 1) {
         const mcp_json *v = mcp_json_get(f, flag);
         if (v && mcp_json_type(v) != MCP_JSON_BOOL) return flag;
     }
@@ -5369,19 +5604,69 @@ static const char *mcpi_filter_fault(const mcp_json *f)
     return NULL;
 }
 
+static mcpi_watch *mcpi_watch_new(mcp_server *s, const char *uri, size_t n)
+{
+    mcpi_watch *w = (mcpi_watch *)mcpi_zalloc(&s->alloc, sizeof *w);
+    if (!w) return NULL;
+    w->named.len = n;
+    w->named.name = mcpi_strdup(&s->alloc, uri, n);
+    if (w->named.name && mcpi_map_add(&s->alloc, &s->watches, &w->named)) return w;
+    mcpi_strfree(&s->alloc, (char *)(uintptr_t)w->named.name);
+    mcpi_free(&s->alloc, w, sizeof *w);
+    return NULL;
+}
+
+/* A subscription of a peer, or of its listen. MCP_OK, MCP_ERR_MEMORY or MCP_ERR_LIMIT. */
+static int mcpi_sub_add(mcp_conn *c, mcp_req *listen, const mcp_json *uri)
+{
+    mcp_server *s = c->s;
+    size_t n = 0;
+    const char *text = mcp_json_text(uri, &n);
+    mcpi_watch *w;
+    mcpi_sub *b;
+    if (!listen && mcpi_map_find(&c->subs, text, n)) return MCP_OK;
+    if (c->sub_count >= (size_t)s->d.max_subscriptions) return MCP_ERR_LIMIT;
+    b = (mcpi_sub *)mcpi_zalloc(&s->alloc, sizeof *b);
+    if (!b) return MCP_ERR_MEMORY;
+    w = (mcpi_watch *)mcpi_map_find(&s->watches, text, n);
+    if (!w) w = mcpi_watch_new(s, text, n);
+    if (!w) { mcpi_free(&s->alloc, b, sizeof *b); return MCP_ERR_MEMORY; }
+    b->watch = w;
+    b->conn = c;
+    b->listen = listen;
+    b->at = &w->subs;
+    b->next = w->subs;
+    if (b->next) b->next->at = &b->next;
+    w->subs = b;
+    c->sub_count++;
+    if (listen) {
+        b->sister = listen->subs;
+        listen->subs = b;
+        return MCP_OK;
+    }
+    b->named.name = w->named.name;
+    b->named.len = n;
+    if (mcpi_map_add(&s->alloc, &c->subs, &b->named)) return MCP_OK;
+    b->named.name = NULL;
+    mcpi_sub_free(s, b);
+    return MCP_ERR_MEMORY;
+}
+
 static void mcpi_do_listen(mcp_req *r)
 {
-    const mcp_json *f = mcp_json_get(r->params, "notifications");
+    const mcp_json *f = mcp_json_get(r->params, "notifications"), *uris = mcp_json_get(f, "resourceSubscriptions");
     const char *fault = mcpi_filter_fault(f);
     char text[96];
+    int kind, rc = MCP_OK;
     mcp_writer *w;
     if (fault) {
         mcpi_say(text, sizeof text, "the filter is malformed: %s", fault);
         mcpi_refuse(r, MCPI_INVALID_PARAMS, text);
         return;
     }
-    if (mcp_json_bool(mcp_json_get(f, "toolsListChanged"), false) && mcpi_has_tools(r->s))
-        r->filter |= MCP_LIST_TOOLS;
+    for (kind = 0; kind <= MCPI_PROMPTS; kind++)
+        if (mcp_json_bool(mcp_json_get(f, mcpi_word_at(mcpi_filter_flags, kind)), false) && mcpi_has_list(r->s, kind))
+            r->filter |= 1u << kind;
     if (r->batch) {                         /* all other answers would wait for its end */
         mcpi_refuse(r, MCPI_INVALID_REQUEST, "subscriptions/listen must not be part of a batch");
         return;
@@ -5391,13 +5676,45 @@ static void mcpi_do_listen(mcp_req *r)
         mcpi_refuse(r, MCPI_INTERNAL_ERROR, "out of memory");
         return;
     }
+    uris = mcp_json_at(r->params, "/notifications/resourceSubscriptions");         /* the copy */
+    if (!mcpi_has_list(r->s, MCPI_RESOURCES) && !mcpi_has_list(r->s, MCPI_TEMPLATES)) uris = NULL;
+    mcp_json_each(u, uris)
+        if (rc == MCP_OK) rc = mcpi_sub_add(r->conn, r, u);
+    if (rc != MCP_OK) {
+        mcpi_refuse(r, rc == MCP_ERR_LIMIT ? MCPI_BUSY : MCPI_INTERNAL_ERROR,
+                    rc == MCP_ERR_LIMIT ? "busy: too many subscriptions" : "out of memory");
+        return;
+    }
     r->listen = true;
     w = mcpi_note_begin(r->stream, "notifications/subscriptions/acknowledged");
     mcpi_put_subscription(w, r->id);
     mcp_put_object(w, "notifications");
-    if (r->filter & MCP_LIST_TOOLS) mcp_put_bool(w, "toolsListChanged", true);
+    for (kind = 0; kind <= MCPI_PROMPTS; kind++)
+        if (r->filter >> kind & 1) mcp_put_bool(w, mcpi_word_at(mcpi_filter_flags, kind), true);
+    if (uris) mcp_put_json(w, "resourceSubscriptions", uris);
     mcp_put_end(w);
     (void)mcpi_conn_broke(r->conn, mcpi_note_end(r->s, r->stream, false));
+}
+
+/* resources/subscribe and resources/unsubscribe, of the legacy era:
+   https://modelcontextprotocol.io/specification/2025-11-25/server/resources#subscriptions */
+static void mcpi_do_subscribe(mcp_req *r)
+{
+    const mcp_json *uri = mcp_json_get(r->params, "uri");
+    bool add = strcmp(r->method, "resources/subscribe") == 0;
+    size_t n = 0;
+    const char *text = mcp_json_text(uri, &n);
+    mcpi_sub *b;
+    int rc = MCP_OK;
+    if (mcp_json_type(uri) != MCP_JSON_STRING) {
+        mcpi_refuse(r, MCPI_INVALID_PARAMS, "params.uri is not a string");
+        return;
+    }
+    if (add) rc = mcpi_sub_add(r->conn, NULL, uri);
+    else if ((b = (mcpi_sub *)(void *)mcpi_map_find(&r->conn->subs, text, n)) != NULL) mcpi_sub_free(r->s, b);
+    if (rc == MCP_OK) mcpi_do_ping(r);
+    else mcpi_refuse(r, rc == MCP_ERR_LIMIT ? MCPI_BUSY : MCPI_INTERNAL_ERROR,
+                     rc == MCP_ERR_LIMIT ? "busy: too many subscriptions" : "out of memory");
 }
 
 /* The server's own end of a listen: its result, and on a stream notifications/cancelled right behind it. */
@@ -5415,21 +5732,21 @@ static void mcpi_end_listen(mcp_req *r)
     mcpi_req_over(r);
 }
 
-/* -- built-in methods: tools ------------------------------------------------------------------------------------- */
+/* -- built-in methods: lists ------------------------------------------------------------------------------------- */
 
-/* Index of the first tool behind `seq`. */
-static size_t mcpi_tools_after(const mcp_server *s, uint64_t seq)
+/* Index of the first entry behind `seq`. */
+static size_t mcpi_list_after(const mcpi_list *l, uint64_t seq)
 {
-    size_t lo = 0, hi = s->tool_count;
+    size_t lo = 0, hi = l->count;
     while (lo < hi) {
         size_t mid = lo + (hi - lo) / 2;
-        if (s->tools[mid]->seq <= seq) lo = mid + 1; else hi = mid;
+        if (l->at[mid]->seq <= seq) lo = mid + 1; else hi = mid;
     }
     return lo;
 }
 
-/* A cursor is the seq of the last tool that was shown, so it stays good while tools come and go elsewhere. false: not
-   one of ours. */
+/* A cursor is the seq of the last entry that was looked at, so it stays good while others come and go. false: not one
+   of ours. */
 static bool mcpi_read_cursor(const mcp_server *s, const mcp_json *cursor, uint64_t *seq)
 {
     size_t i, n;
@@ -5455,114 +5772,336 @@ static void mcpi_put_cursor(mcp_writer *w, uint64_t seq)
     mcp_put_str(w, "nextCursor", p);
 }
 
-static void mcpi_do_tools_list(mcp_req *r)
+static bool mcpi_visible(mcp_req *r, const mcpi_feature *x)
+{
+    return !r->s->d.visible || r->s->d.visible(r, 1 << x->kind, x->named.name, r->s->d.user);
+}
+
+/* The entry that the caller may use under this name. */
+static mcpi_feature *mcpi_feature_find(mcp_req *r, int kind, const mcp_json *name)
+{
+    size_t n = 0;
+    const char *text = mcp_json_text(name, &n);
+    mcpi_feature *x = text ? (mcpi_feature *)mcpi_map_find(&r->s->lists[kind].by_name, text, n) : NULL;
+    return x && mcpi_visible(r, x) ? x : NULL;
+}
+
+/* Legacy clients ask for every list whatever was announced, and some die of an error. */
+static void mcpi_do_list(mcp_req *r)
 {
     mcp_server *s = r->s;
+    int kind = r->call->kind, shown = 0;
+    const mcpi_list *l = &s->lists[kind];
     uint64_t seq;
-    size_t i, end;
+    size_t i;
     mcp_writer *w;
-    if (!mcpi_has_tools(s) && (r->modern || s->d.strict_lists)) {
-        mcpi_refuse(r, MCPI_METHOD_NOT_FOUND, "this server has no tools");
+    if (!mcpi_has_list(s, kind) && !(kind == MCPI_TEMPLATES && mcpi_has_list(s, MCPI_RESOURCES)) &&
+        !(kind == MCPI_RESOURCES && mcpi_has_list(s, MCPI_TEMPLATES)) && (r->modern || s->d.strict_lists)) {
+        mcpi_refuse(r, MCPI_METHOD_NOT_FOUND, "this server does not have that list");
         return;
     }
     if (!mcpi_read_cursor(s, mcp_json_get(r->params, "cursor"), &seq)) {
         mcpi_refuse(r, MCPI_INVALID_PARAMS, "cursor is none of this server's");
         return;
     }
-    i = mcpi_tools_after(s, seq);
-    end =
-        s->d.page_size > 0 && s->tool_count - i > (size_t)s->d.page_size ? i + (size_t)s->d.page_size : s->tool_count;
     w = mcpi_body(r);
-    mcp_put_array(w, "tools");
-    for (; i < end; i++) mcpi_put_splice(w, NULL, s->tools[i]->text, s->tools[i]->len);
+    mcp_put_array(w, mcpi_word_at(mcpi_list_names, kind));
+    for (i = mcpi_list_after(l, seq); i < l->count && (s->d.page_size <= 0 || shown < s->d.page_size); i++) {
+        if (!mcpi_visible(r, l->at[i])) continue;
+        mcpi_put_splice(w, NULL, l->at[i]->text, l->at[i]->len);
+        shown++;
+    }
     mcp_put_end(w);
-    if (end < s->tool_count) mcpi_put_cursor(w, s->tools[end - 1]->seq);
-    if (r->modern) mcpi_put_cache(r, w);
+    if (i < l->count) mcpi_put_cursor(w, l->at[i - 1]->seq);
+    if (r->modern) mcpi_put_cache(r, w, NULL);
     (void)mcpi_send_body(r);
 }
 
-/* Legacy clients ask for every list whatever was announced, and some die of an error. */
-static void mcpi_do_no_list(mcp_req *r)
+/* -- built-in methods: tools ------------------------------------------------------------------------------------- */
+
+/* The first argument that is missing, or NULL. */
+static const char *mcpi_missing(const mcp_req *r)
 {
-    mcp_writer *w;
-    if (r->modern || r->s->d.strict_lists) {
-        mcpi_refuse(r, MCPI_METHOD_NOT_FOUND, "this server does not have that list");
-        return;
-    }
-    w = mcpi_body(r);
-    mcp_put_array(w, strcmp(r->method, "resources/list") == 0 ? "resources"
-                     : strcmp(r->method, "prompts/list") == 0 ? "prompts"
-                                                              : "resourceTemplates");
-    mcp_put_end(w);
-    (void)mcpi_send_body(r);
+    const char *p = r->feature->required, *end = p ? p + r->feature->required_len : NULL;
+    while (p < end && mcp_json_get(r->args, p)) p += strlen(p) + 1;
+    return p < end ? p : NULL;
 }
 
-/* Are the arguments what the tool's schema asks for? false: r has been answered with a result that the model can act
-   on. For now what every schema has: the required members. */
-static bool mcpi_check_args(mcp_req *r, const mcpi_tool *t)
+/* An error that names what was asked for. */
+static void mcpi_refuse_name(mcp_req *r, const char *what, const char *name, size_t len)
 {
-    const char *p = t->required, *end = p ? p + t->required_len : NULL;
-    char text[256];
-    for (; p < end; p += strlen(p) + 1) {
-        if (mcp_json_get(r->args, p)) continue;
-        mcpi_say(text, sizeof text, "$: \"%s\" is required", p);
-        (void)mcpi_only_text(r, text, MCP_NTS, true);
-        return false;
-    }
-    return true;
+    char why[192];
+    mcpi_say(why, sizeof why, "%s%.*s", what, (int)(len < 128 ? len : 128), name);
+    mcpi_refuse(r, MCPI_INVALID_PARAMS, why);
 }
 
-static void mcpi_do_tools_call(mcp_req *r)
+/* Finds what params.name calls, and its arguments. false: refused. */
+static bool mcpi_req_call(mcp_req *r, int kind, const char *unknown)
 {
     size_t n = 0;
-    const char *text = mcp_json_text(r->name, &n);
-    mcpi_tool *t;
-    char why[192];
+    const char *name = mcp_json_text(r->name, &n);
     if (mcp_json_type(r->name) != MCP_JSON_STRING) {
         mcpi_refuse(r, MCPI_INVALID_PARAMS, "params.name is not a string");
-        return;
+        return false;
     }
     if (!r->args) r->args = r->s->empty;
     if (mcp_json_type(r->args) != MCP_JSON_OBJECT) {
         mcpi_refuse(r, MCPI_INVALID_PARAMS, "params.arguments is not an object");
-        return;
+        return false;
     }
-    t = (mcpi_tool *)mcpi_map_find(&r->s->tools_by_name, text, n);
-    if (!t) {
-        mcpi_say(why, sizeof why, "Unknown tool: %.*s", (int)(n < 128 ? n : 128), text);
-        mcpi_refuse(r, MCPI_INVALID_PARAMS, why);
-        return;
-    }
-    t->uses++;
-    r->tool = t;
-    if (mcpi_check_args(r, t)) t->fn(r, t->user);
+    r->feature = mcpi_feature_find(r, kind, r->name);
+    if (r->feature) r->feature->uses++;
+    else mcpi_refuse_name(r, unknown, name, n);
+    return r->feature != NULL;
 }
 
-/* The methods that every server has. Names, flags and the switch below are in the order of the enum. */
-enum {
-    MCPI_DO_INITIALIZE, MCPI_DO_PING, MCPI_DO_DISCOVER, MCPI_DO_LISTEN, MCPI_DO_TOOLS_LIST, MCPI_DO_TOOLS_CALL,
-    MCPI_DO_SET_LEVEL, MCPI_DO_NO_LIST
-};
-static const char mcpi_builtin_names[] =
-    "initialize\0" "ping\0" "server/discover\0" "subscriptions/listen\0" "tools/list\0" "tools/call\0"
-    "logging/setLevel\0" "resources/list\0" "resources/templates/list\0" "prompts/list\0";
-static const unsigned char mcpi_builtin_flags[] = {
-    MCPI_ONLY_LEGACY | MCPI_FIXED | MCPI_EARLY, MCPI_ONLY_LEGACY | MCPI_FIXED | MCPI_EARLY,
-    MCPI_ONLY_MODERN | MCPI_FIXED, MCPI_ONLY_MODERN | MCPI_FIXED, 0, 0, MCPI_ONLY_LEGACY, 0, 0, 0
-};
-
-static void mcpi_do_builtin(mcp_req *r, int which)
+/* Are the arguments what the tool's schema asks for? false: r has been answered with a result that the model can act
+   on. For now what every schema has: the required members. */
+static bool mcpi_check_args(mcp_req *r)
 {
-    switch (which) {
-    case MCPI_DO_INITIALIZE: mcpi_do_initialize(r); break;
-    case MCPI_DO_PING:       mcpi_do_ping(r); break;
-    case MCPI_DO_DISCOVER:   mcpi_do_discover(r); break;
-    case MCPI_DO_LISTEN:     mcpi_do_listen(r); break;
-    case MCPI_DO_TOOLS_LIST: mcpi_do_tools_list(r); break;
-    case MCPI_DO_TOOLS_CALL: mcpi_do_tools_call(r); break;
-    case MCPI_DO_SET_LEVEL:  mcpi_do_set_level(r); break;
-    default:                 mcpi_do_no_list(r); break;
+    const char *missing = mcpi_missing(r);
+    char text[256];
+    if (!missing) return true;
+    mcpi_say(text, sizeof text, "$: \"%s\" is required", missing);
+    (void)mcpi_only_text(r, text, MCP_NTS, true);
+    return false;
+}
+
+static void mcpi_do_tools_call(mcp_req *r)
+{
+    if (mcpi_req_call(r, MCPI_TOOLS, "Unknown tool: ") && mcpi_check_args(r)) r->feature->fn(r, r->feature->user);
+}
+
+/* -- built-in methods: prompts ----------------------------------------------------------------------------------- */
+
+static void mcpi_do_prompts_get(mcp_req *r)
+{
+    const char *missing;
+    if (!mcpi_req_call(r, MCPI_PROMPTS, "Unknown prompt: ")) return;
+    mcp_json_each(v, r->args)
+        if (mcp_json_type(v) != MCP_JSON_STRING) {
+            mcpi_refuse_name(r, "arguments of prompts are strings, and this one is not: ", mcp_json_key(v),
+                             strlen(mcp_json_key(v)));
+            return;
+        }
+    missing = mcpi_missing(r);
+    if (missing) mcpi_refuse_name(r, "this argument is required: ", missing, strlen(missing));
+    else r->feature->fn(r, r->feature->user);
+}
+
+/* -- built-in methods: resources --------------------------------------------------------------------------------- */
+/* https://modelcontextprotocol.io/specification/2026-07-28/server/resources */
+
+/* A template is cut into parts: literal text, and variables. */
+typedef struct mcpi_part { const char *text; size_t len; char kind; } mcpi_part;   /* kind: 0 literal, 'v' or '+' */
+enum { MCPI_PARTS_MAX = 62, MCPI_URI_MAX = 65536 };
+
+/* The number of parts, or -1: it is none that we know, or too long. */
+static int mcpi_is_templatecut(const char *t, mcpi_part *part)
+{
+    int n = 0;
+    while (*t) {
+        size_t len = strcspn(t, "{}");
+        char kind = 0;
+        if (n + 2 > MCPI_PARTS_MAX) return -1;
+        if (len == 0) {
+            const char *end = strchr(t, '}');
+            if (*t != '{' || !end) return -1;
+            t++;
+            kind = *t == '+' ? '+' : 'v';
+            if (*t == '/') { part[n].text = t; part[n].len = 1; part[n++].kind = 0; }
+            if (*t == '+' || *t == '/') t++;
+            for (len = 0; t + len < end; len++) {
+                char c = t[len];
+                if (!((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '.'))
+                    return -1;
+            }
+            if (len == 0) return -1;
+        }
+        part[n].text = t;
+        part[n].len = len;
+        part[n++].kind = kind;
+        t += len + (kind != 0);
     }
+    return n;
+}
+
+/* One character of a variable. */
+static bool mcpi_part_takes(const mcpi_part *part, char c) { return part->kind == '+' || c != '/'; }
+
+/* Where each part can begin so that the rest fits: bit k of can[i] says that parts k and on match uri[i..n). Worked
+   out from the end, so each byte is looked at once for each part, and nothing is tried twice. For a variable the bit
+   also means that it can go on here. */
+static void mcpi_is_templatefit(const mcpi_part *part, int parts, const char *uri, size_t n, uint64_t *can)
+{
+    size_t i = n;
+    int k;
+    can[n] = (uint64_t)1 << parts;
+    while (i-- > 0) {
+        can[i] = 0;
+        for (k = 0; k < parts; k++) {
+            bool fits;
+            if (part[k].kind) fits = mcpi_part_takes(&part[k], uri[i]) && (can[i + 1] >> k & 3);
+            else fits = part[k].len <= n - i && (can[i + part[k].len] >> (k + 1) & 1) &&
+                        memcmp(uri + i, part[k].text, part[k].len) == 0;
+            if (fits) can[i] |= (uint64_t)1 << k;
+        }
+    }
+}
+
+static int mcpi_hex(char c)
+{
+    return c >= '0' && c <= '9' ? c - '0' : (c | 32) >= 'a' && (c | 32) <= 'f' ? (c | 32) - 'a' + 10 : -1;
+}
+
+/* Keeps what stands for a variable, percent-decoded. A NUL would cut it where the program looks: no match then. */
+static bool mcpi_var_add(mcp_req *r, const mcpi_part *part, const char *from, size_t n)
+{
+    mcpi_var *v = (mcpi_var *)mcp_arena_alloc(&r->arena, sizeof *v);
+    char *d = v ? (char *)mcp_arena_alloc(&r->arena, n + 1) : NULL;
+    size_t i;
+    if (!d) return false;
+    v->name = part->text;
+    v->len = part->len;
+    v->value = d;
+    v->next = r->vars;
+    for (i = 0; i < n; i++) {
+        int hi = from[i] == '%' && n - i > 2 ? mcpi_hex(from[i + 1]) : -1, lo = hi < 0 ? -1 : mcpi_hex(from[i + 2]);
+        if (lo < 0) *d++ = from[i];
+        else { *d++ = (char)(hi << 4 | lo); i += 2; }
+        if (!d[-1]) return false;
+    }
+    *d = 0;
+    r->vars = v;
+    return true;
+}
+
+/* Does the template match, and what are its variables? The longest text that fits is taken for each, from the left. */
+static bool mcpi_is_templatematch(mcp_req *r, const mcpi_feature *x, const char *uri, size_t n, uint64_t **can)
+{
+    mcpi_part part[MCPI_PARTS_MAX];
+    int parts = mcpi_is_templatecut(x->named.name, part), k;
+    size_t i = 0, j;
+    if (parts < 1 || n == 0 || n > MCPI_URI_MAX) return false;
+    if (!part[0].kind && (part[0].len > n || memcmp(uri, part[0].text, part[0].len) != 0)) return false;
+    if (!*can) *can = (uint64_t *)mcp_arena_alloc(&r->arena, (n + 1) * sizeof **can);
+    if (!*can) return false;
+    mcpi_is_templatefit(part, parts, uri, n, *can);
+    if (!((*can)[0] & 1)) return false;
+    r->vars = NULL;
+    for (k = 0; k < parts; k++) {
+        size_t end = i + part[k].len;
+        if (part[k].kind) {
+            for (j = end = i + 1; j <= n && mcpi_part_takes(&part[k], uri[j - 1]); j++)
+                if ((*can)[j] >> (k + 1) & 1) end = j;
+            if (!mcpi_var_add(r, &part[k], uri + i, end - i)) return false;
+        }
+        i = end;
+    }
+    return true;
+}
+
+const char *mcp_req_var(const mcp_req *r, const char *name)
+{
+    const mcpi_var *v = r && name ? r->vars : NULL;
+    while (v && (v->len != strlen(name) || memcmp(v->name, name, v->len) != 0)) v = v->next;
+    return v ? v->value : NULL;
+}
+
+/* The resource with this URI, or the first template that it fits. */
+static mcpi_feature *mcpi_resource_find(mcp_req *r, const mcp_json *uri)
+{
+    const mcpi_list *l = &r->s->lists[MCPI_TEMPLATES];
+    mcpi_feature *x = mcpi_feature_find(r, MCPI_RESOURCES, uri);
+    uint64_t *can = NULL;
+    size_t i, n;
+    const char *text = mcp_json_text(uri, &n);
+    if (x || !text) return x;
+    for (i = 0; i < l->count; i++)
+        if (mcpi_is_templatematch(r, l->at[i], text, n, &can) && mcpi_visible(r, l->at[i])) return l->at[i];
+    return NULL;
+}
+
+/* Unknown: an error with the URI, under the number of the era. */
+static void mcpi_refuse_uri(mcp_req *r, const mcp_json *uri)
+{
+    const char *data;
+    mcp_writer_reset(&r->extra);
+    mcp_put_object(&r->extra, NULL);
+    mcp_put_json(&r->extra, "uri", uri);
+    mcp_put_end(&r->extra);
+    data = mcp_writer_text(&r->extra, NULL);
+    (void)mcp_req_error(r, r->modern ? MCPI_INVALID_PARAMS : MCPI_RESOURCE_NOT_FOUND, "Resource not found", data);
+}
+
+static void mcpi_do_read(mcp_req *r)
+{
+    const mcp_json *uri = mcp_json_get(r->params, "uri");
+    mcpi_feature *x;
+    if (mcp_json_type(uri) != MCP_JSON_STRING) {
+        mcpi_refuse(r, MCPI_INVALID_PARAMS, "params.uri is not a string");
+        return;
+    }
+    x = mcpi_resource_find(r, uri);
+    if (!x) { mcpi_refuse_uri(r, uri); return; }
+    x->uses++;
+    r->feature = x;
+    r->ttl_ms = x->ttl_ms;
+    r->scope = x->scope;
+    if (!x->has_data) { x->fn(r, x->user); return; }
+    (void)mcpi_add_contents(r, mcp_json_str(uri, ""), x->about, x->data, x->data_len, x->binary);
+    (void)mcp_req_done(r);
+}
+
+/* -- built-in methods: completion -------------------------------------------------------------------------------- */
+/* https://modelcontextprotocol.io/specification/2026-07-28/server/utilities/completion */
+
+int mcp_req_values(mcp_req *r, const char *const *values, int n, int total, bool more)
+{
+    mcp_writer *w = mcp_req_begin(r);
+    int i;
+    if (!w) return mcpi_req_answers(r);
+    mcp_put_object(w, "completion");
+    mcp_put_array(w, "values");
+    for (i = 0; values && i < n && i < 100; i++) mcp_put_str(w, NULL, values[i] ? values[i] : "");
+    mcp_put_end(w);
+    if (total >= 0) mcp_put_int(w, "total", total);
+    mcp_put_bool(w, "hasMore", more || n > 100);
+    mcp_put_end(w);
+    return mcpi_send_body(r);
+}
+
+const char *mcp_req_completes(const mcp_req *r, const char **value)
+{
+    const mcp_json *a = r && strcmp(r->method, "completion/complete") == 0 ? mcp_json_get(r->params, "argument") : NULL;
+    if (value) *value = mcp_json_str(mcp_json_get(a, "value"), "");
+    return mcp_json_str(mcp_json_get(a, "name"), "");
+}
+
+static void mcpi_do_complete(mcp_req *r)
+{
+    const mcp_json *ref = mcp_json_get(r->params, "ref"), *type = mcp_json_get(ref, "type"), *name;
+    const mcp_json *argument = mcp_json_get(r->params, "argument");
+    bool prompt = mcpi_is(type, "ref/prompt");
+    mcpi_feature *x;
+    if ((!prompt && !mcpi_is(type, "ref/resource")) || mcp_json_type(mcp_json_get(argument, "name")) != MCP_JSON_STRING ||
+        mcp_json_type(mcp_json_get(argument, "value")) != MCP_JSON_STRING) {
+        mcpi_refuse(r, MCPI_INVALID_PARAMS, "completion needs ref, of type ref/prompt or ref/resource, and argument");
+        return;
+    }
+    name = mcp_json_get(ref, prompt ? "name" : "uri");
+    x = mcpi_feature_find(r, prompt ? MCPI_PROMPTS : MCPI_TEMPLATES, name);
+    if (!x && !prompt) x = mcpi_feature_find(r, MCPI_RESOURCES, name);
+    if (!x) {
+        size_t n = 0;
+        const char *text = mcp_json_text(name, &n);
+        mcpi_refuse_name(r, prompt ? "Unknown prompt: " : "Unknown template: ", text ? text : "", n);
+        return;
+    }
+    r->args = mcp_json_at(r->params, "/context/arguments");
+    if (mcp_json_type(r->args) != MCP_JSON_OBJECT) r->args = r->s->empty;
+    if (!x->complete) { (void)mcp_req_values(r, NULL, 0, 0, false); return; }
+    x->complete(r, x->user);
 }
 
 /* -- dispatch ---------------------------------------------------------------------------------------------------- */
@@ -5682,19 +6221,20 @@ static void mcpi_req_run(mcp_req *r, const mcpi_method *m)
 {
     mcp_server *s = r->s;
     r->running = true;
+    r->call = m;
     r->outer = s->running;
     s->running = r;
     r->conn->handlers++;
     if (m->fn) m->fn(r, m->user);
-    else mcpi_do_builtin(r, m->builtin);
+    else m->run(r);
     s->running = r->outer;
     r->conn->handlers--;
     r->running = false;
     if (r->answered) mcpi_req_recycle(r);
     else if (r->cancelled || r->notification || r->conn->dead) mcpi_req_drop(r);
     else if (!r->deferred) {
-        mcpi_server_fail(s, MCP_ERR_FAILED, "the handler of %s%s%s did not answer", r->method, r->tool ? " " : "",
-                         r->tool ? r->tool->named.name : "");
+        mcpi_server_fail(s, MCP_ERR_FAILED, "the handler of %s%s%s did not answer", r->method, r->feature ? " " : "",
+                         r->feature ? r->feature->named.name : "");
         mcpi_refuse(r, MCPI_INTERNAL_ERROR, "the handler did not answer");
     }
 }
@@ -5888,6 +6428,7 @@ static void mcpi_conn_close(mcp_conn *c)
 static void mcpi_conns_sweep(mcp_server *s)
 {
     mcp_conn **at = &s->conns;
+    size_t i;
     if (s->nest) return;
     while (*at) {
         mcp_conn *c = *at;
@@ -5896,6 +6437,9 @@ static void mcpi_conns_sweep(mcp_server *s)
         if (s->main == c) { s->main = NULL; s->ended = true; }
         mcpi_conn_drop(c, false);
         mcpi_map_free(&s->alloc, &c->inflight);
+        for (i = 0; i < c->subs.cells; )            /* removal pulls later ones into the cell */
+            if (c->subs.cell[i]) mcpi_sub_free(s, (mcpi_sub *)(void *)c->subs.cell[i]); else i++;
+        mcpi_map_free(&s->alloc, &c->subs);
         mcpi_stream_free(&c->st);
         mcp_arena_free(&c->session);
         mcpi_strfree(&s->alloc, c->principal);
@@ -5971,19 +6515,54 @@ static void mcpi_conn_settle(mcp_conn *c)
 
 /* -- changes ----------------------------------------------------------------------------------------------------- */
 
-/* Tells one peer; one that does not read is told when it does. */
-static void mcpi_tell_change(mcp_conn *c)
+static bool mcpi_has_news(const mcp_server *s) { return s->changed || s->updates; }
+
+/* One change of a list, to a legacy session and to its listens. */
+static void mcpi_tell_list(mcp_conn *c, int kind)
 {
-    static const char method[] = "notifications/tools/list_changed";
+    static const char methods[] = "notifications/tools/list_changed\0" "notifications/resources/list_changed\0"
+                                  "notifications/prompts/list_changed\0";
+    const char *method = mcpi_word_at(methods, kind);
     size_t i;
-    c->missed_change = mcpi_stream_queued(&c->st) > c->s->d.max_queue;
-    if (c->missed_change) return;
     if (c->initialized) (void)mcpi_conn_broke(c, mcpi_send_note(c->s, &c->st, method, NULL));
     for (i = 0; i < c->inflight.cells; i++) {
         mcp_req *r = mcpi_req_of_key(c->inflight.cell[i]);
-        if (!r || !r->listen || !(r->filter & MCP_LIST_TOOLS)) continue;
+        if (!r || !r->listen || !(r->filter >> kind & 1)) continue;
         mcpi_put_subscription(mcpi_note_begin(r->stream, method), r->id);
         (void)mcpi_conn_broke(c, mcpi_note_end(c->s, r->stream, false));
+    }
+}
+
+/* One peer that does not read is told when it does. */
+static bool mcpi_is_full(const mcp_conn *c) { return mcpi_stream_queued(&c->st) > c->s->d.max_queue; }
+
+static void mcpi_tell_update(mcpi_sub *b)
+{
+    mcp_conn *c = b->conn;
+    mcp_writer *w;
+    if (c->dead || c->draining) return;
+    b->missed = mcpi_is_full(c);
+    if (b->missed) { c->missed |= MCPI_MISSED_URIS; return; }
+    w = mcpi_note_begin(&c->st, "notifications/resources/updated");
+    if (b->listen) mcpi_put_subscription(w, b->listen->id);
+    mcp_put_strn(w, "uri", b->watch->named.name, b->watch->named.len);
+    (void)mcpi_conn_broke(c, mcpi_note_end(c->s, &c->st, false));
+}
+
+/* What a peer that did not read has missed. */
+static void mcpi_tell_missed(mcp_conn *c)
+{
+    size_t i;
+    mcpi_sub *b;
+    c->missed &= ~(unsigned)MCPI_MISSED_URIS;
+    for (i = 0; i < c->subs.cells; i++) {
+        b = (mcpi_sub *)(void *)c->subs.cell[i];
+        if (b && b->missed) mcpi_tell_update(b);
+    }
+    for (i = 0; i < c->inflight.cells; i++) {
+        mcp_req *r = mcpi_req_of_key(c->inflight.cell[i]);
+        for (b = r ? r->subs : NULL; b; b = b->sister)
+            if (b->missed) mcpi_tell_update(b);
     }
 }
 
@@ -5992,16 +6571,46 @@ static void mcpi_tell_change(mcp_conn *c)
 static void mcpi_tell_changes(mcp_server *s)
 {
     mcp_conn *c;
-    bool changed = s->changed_tools;
-    s->changed_tools = false;
-    for (c = s->conns; c; c = c->next)
-        if ((changed || c->missed_change) && !c->dead && !c->draining) mcpi_tell_change(c);
+    mcpi_watch *w;
+    mcpi_sub *b;
+    int kind;
+    unsigned changed = s->changed;
+    s->changed = 0;
+    for (c = s->conns; c; c = c->next) {
+        if (c->dead || c->draining) continue;
+        c->missed |= changed;
+        if (!c->missed || mcpi_is_full(c)) continue;
+        for (kind = 0; kind <= MCPI_PROMPTS; kind++)
+            if (c->missed >> kind & 1) mcpi_tell_list(c, kind);
+        c->missed &= MCPI_MISSED_URIS;
+        if (c->missed) mcpi_tell_missed(c);
+    }
+    while ((w = s->updates) != NULL) {
+        s->updates = w->next;
+        w->changed = false;
+        for (b = w->subs; b; b = b->next) mcpi_tell_update(b);
+        mcpi_watch_release(s, w);
+    }
 }
 
 int mcp_server_changed(mcp_server *s, unsigned what)
 {
-    if (!s || what & ~(unsigned)MCP_LIST_TOOLS) return MCP_ERR_ARGUMENT;
-    if (what) s->changed_tools = true;
+    unsigned all = MCP_LIST_TOOLS | MCP_LIST_RESOURCES | MCP_LIST_PROMPTS | MCP_LIST_TEMPLATES;
+    if (!s || what & ~all) return MCP_ERR_ARGUMENT;
+    if (what & MCP_LIST_TEMPLATES) what = (what & ~(unsigned)MCP_LIST_TEMPLATES) | MCP_LIST_RESOURCES;
+    s->changed |= what;
+    return MCP_OK;
+}
+
+int mcp_server_updated(mcp_server *s, const char *uri)
+{
+    mcpi_watch *w;
+    if (!s || !uri) return MCP_ERR_ARGUMENT;
+    w = (mcpi_watch *)mcpi_map_find(&s->watches, uri, strlen(uri));
+    if (!w || w->changed) return MCP_OK;
+    w->changed = true;
+    w->next = s->updates;
+    s->updates = w;
     return MCP_OK;
 }
 
@@ -6122,71 +6731,18 @@ static void mcpi_form_extra(mcpi_form *f, const char *json)
     }
 }
 
-/* The Tool object; its schema for the registry. */
-static const mcp_json *mcpi_form_tool(mcpi_form *f, const mcp_tool *t)
+/* What all entries have. */
+static void mcpi_form_named(mcpi_form *f, const char *name, const char *title, const char *description,
+                            const char *icons, const char *meta)
 {
-    const mcp_json *schema;
-    mcpi_form_str(f, "name", t->name);
-    mcpi_form_str(f, "title", t->title);
-    mcpi_form_str(f, "description", t->description);
-    schema = mcpi_form_schema(f, t->input_schema);
-    mcpi_form_json(f, "outputSchema", t->output_schema, MCP_JSON_OBJECT);
-    mcpi_form_json(f, "annotations", t->annotations, MCP_JSON_OBJECT);
-    mcpi_form_json(f, "icons", t->icons, MCP_JSON_ARRAY);
-    mcpi_form_json(f, "_meta", t->meta, MCP_JSON_OBJECT);
-    mcpi_form_extra(f, t->extra);
-    return schema;
+    mcpi_form_str(f, "name", name);
+    mcpi_form_str(f, "title", title);
+    mcpi_form_str(f, "description", description);
+    mcpi_form_json(f, "icons", icons, MCP_JSON_ARRAY);
+    mcpi_form_json(f, "_meta", meta, MCP_JSON_OBJECT);
 }
 
-/* The schema's required names, packed. */
-static bool mcpi_tool_required(mcp_server *s, mcpi_tool *t, const mcp_json *schema)
-{
-    const mcp_json *list = mcp_json_get(schema, "required");
-    char *p;
-    size_t n = 0;
-    if (mcp_json_type(list) != MCP_JSON_ARRAY) return true;
-    mcp_json_each(v, list)
-        if (mcp_json_type(v) == MCP_JSON_STRING) n += strlen(mcp_json_str(v, "")) + 1;
-    if (n == 0) return true;
-    p = t->required = (char *)mcpi_alloc(&s->alloc, n);
-    if (!p) return false;
-    t->required_len = n;
-    mcp_json_each(v, list)
-        if (mcp_json_type(v) == MCP_JSON_STRING) {
-            size_t k = strlen(mcp_json_str(v, "")) + 1;
-            memcpy(p, mcp_json_str(v, ""), k);
-            p += k;
-        }
-    return true;
-}
-
-/* A registry entry, complete or not at all. */
-static int mcpi_tool_new(mcp_server *s, const mcp_tool *t, mcpi_tool **out)
-{
-    mcpi_form f;
-    const mcp_json *schema;
-    mcpi_tool *x = (mcpi_tool *)mcpi_zalloc(&s->alloc, sizeof *x);
-    char whose[160];
-    *out = NULL;
-    if (!x) return mcpi_server_fail(s, MCP_ERR_MEMORY, "out of memory");
-    mcpi_say(whose, sizeof whose, "tool \"%.*s\"", 128, t->name);
-    mcpi_form_begin(&f, s, whose);
-    schema = mcpi_form_tool(&f, t);
-    x->uses = 1;
-    x->fn = t->fn;
-    x->user = t->user;
-    x->text = mcpi_form_end(&f, &x->len);
-    x->named.len = strlen(t->name);
-    x->named.name = mcpi_strdup(&s->alloc, t->name, x->named.len);
-    if (f.status == MCP_OK && (!x->named.name || !mcpi_tool_required(s, x, schema)))
-        f.status = mcpi_server_fail(s, MCP_ERR_MEMORY, "%s: out of memory", whose);
-    if (f.status == MCP_OK) *out = x;
-    else mcpi_tool_release(s, x);
-    mcpi_form_free(&f);
-    return f.status;
-}
-
-/* Such a tool would be listed under another name than the one it is found by. */
+/* An entry would be listed under another name than the one it is found by. */
 static bool mcpi_name_is_utf8(const char *name)
 {
     const char *end = name + strlen(name), *next;
@@ -6198,57 +6754,91 @@ static bool mcpi_name_is_utf8(const char *name)
     return true;
 }
 
-int mcp_server_tool(mcp_server *s, const mcp_tool *t)
+/* Begins an entry: what it is called, and the form for its object. NULL: the status is in f. */
+static mcpi_feature *mcpi_feature_begin(mcpi_form *f, mcp_server *s, int kind, const char *name, mcp_req_fn fn, char *whose,
+                                    size_t cap)
 {
-    mcpi_tool *x, *old;
-    int rc;
-    if (!s) return MCP_ERR_ARGUMENT;
-    if (!t || !t->name || !*t->name)
-        return mcpi_stick(s, mcpi_server_fail(s, MCP_ERR_ARGUMENT, "a tool without a name"));
-    if (!mcpi_name_is_utf8(t->name))
-        return mcpi_stick(
-            s, mcpi_server_fail(s, MCP_ERR_ARGUMENT, "tool \"%.*s\": its name is not UTF-8", 128, t->name));
-    if (!t->fn) return mcpi_stick(s, mcpi_server_fail(s, MCP_ERR_ARGUMENT, "tool \"%.*s\" has no fn", 128, t->name));
-    if ((rc = mcpi_tool_new(s, t, &x)) != MCP_OK) return mcpi_stick(s, rc);
-    old = (mcpi_tool *)mcpi_map_find(&s->tools_by_name, x->named.name, x->named.len);
-    if (old) {
-        x->seq = old->seq;
-        s->tools[mcpi_tools_after(s, x->seq - 1)] = x;
-        mcpi_map_remove(&s->tools_by_name, &old->named);
-        (void)mcpi_map_add(&s->alloc, &s->tools_by_name, &x->named);    /* one was just taken out: it cannot fail */
-        mcpi_tool_release(s, old);
-    } else {
-        if (s->tool_count == s->tool_cap) {
-            size_t cap = s->tool_cap ? s->tool_cap * 2 : 8;
-            mcpi_tool **more =
-                (mcpi_tool **)mcpi_resize(&s->alloc, s->tools, s->tool_cap * sizeof *more, cap * sizeof *more);
-            if (more) { s->tools = more; s->tool_cap = cap; }
+    static const char kinds[] = "tool\0" "resource\0" "prompt\0" "template\0";
+    const char *what = mcpi_word_at(kinds, kind);
+    mcpi_feature *x = NULL;
+    mcpi_say(whose, cap, "%s \"%.*s\"", what, 128, name ? name : "");
+    mcpi_form_begin(f, s, whose);
+    if (!name || !*name) f->status = mcpi_server_fail(s, MCP_ERR_ARGUMENT, "a %s without a name", what);
+    else if (!mcpi_name_is_utf8(name)) f->status = mcpi_server_fail(s, MCP_ERR_ARGUMENT, "%s: its name is not UTF-8", whose);
+    else if (!fn) f->status = mcpi_server_fail(s, MCP_ERR_ARGUMENT, "%s has no fn", whose);
+    else {
+        x = (mcpi_feature *)mcpi_zalloc(&s->alloc, sizeof *x);
+        if (x) {
+            x->named.len = strlen(name);
+            x->named.name = mcpi_strdup(&s->alloc, name, x->named.len);
         }
-        if (s->tool_count == s->tool_cap || !mcpi_map_add(&s->alloc, &s->tools_by_name, &x->named)) {
-            mcpi_tool_release(s, x);
-            return mcpi_stick(s, mcpi_server_fail(s, MCP_ERR_MEMORY, "out of memory"));
-        }
-        x->seq = ++s->seq;
-        s->tools[s->tool_count++] = x;
+        if (!x || !x->named.name) f->status = mcpi_server_fail(s, MCP_ERR_MEMORY, "%s: out of memory", whose);
     }
-    s->changed_tools = true;
-    return MCP_OK;
+    if (!x) return NULL;
+    x->kind = kind;
+    x->uses = 1;
+    x->fn = fn;
+    return x;
 }
 
-int mcp_server_remove(mcp_server *s, int kind, const char *name)
+/* A copy of something of the entry's. */
+static char *mcpi_form_copy(mcpi_form *f, const void *bytes, size_t n)
 {
-    mcpi_tool *t;
-    size_t at;
-    if (!s || !name || kind != MCP_LIST_TOOLS) return MCP_ERR_ARGUMENT;
-    t = (mcpi_tool *)mcpi_map_find(&s->tools_by_name, name, strlen(name));
-    if (!t) return MCP_ERR_UNKNOWN;
-    at = mcpi_tools_after(s, t->seq - 1);
-    memmove(s->tools + at, s->tools + at + 1, (s->tool_count - at - 1) * sizeof *s->tools);
-    s->tool_count--;
-    s->says_tools = true;                   /* a server that had tools goes on having the (empty) list */
-    mcpi_map_remove(&s->tools_by_name, &t->named);
-    mcpi_tool_release(s, t);
-    s->changed_tools = true;
+    char *copy = mcpi_strdup(&f->s->alloc, (const char *)bytes, n);
+    if (!copy && f->status == MCP_OK) f->status = mcpi_server_fail(f->s, MCP_ERR_MEMORY, "%s: out of memory", f->whose);
+    return copy;
+}
+
+/* A required argument's name: a string of a schema's `required`, or the name of a prompt's argument that says so. */
+static const char *mcpi_required_name(const mcp_json *v)
+{
+    if (mcp_json_type(v) != MCP_JSON_OBJECT) return mcp_json_str(v, NULL);
+    return mcp_json_bool(mcp_json_get(v, "required"), false) ? mcp_json_str(mcp_json_get(v, "name"), NULL) : NULL;
+}
+
+/* The names of required arguments, packed. */
+static void mcpi_feature_required(mcpi_form *f, mcpi_feature *x, const mcp_json *list)
+{
+    size_t n = 0;
+    char *p;
+    if (f->status != MCP_OK || mcp_json_type(list) != MCP_JSON_ARRAY) return;
+    mcp_json_each(v, list)
+        if (mcpi_required_name(v)) n += strlen(mcpi_required_name(v)) + 1;
+    if (n == 0) return;
+    p = x->required = (char *)mcpi_alloc(&f->s->alloc, n);
+    if (!p) { f->status = mcpi_server_fail(f->s, MCP_ERR_MEMORY, "%s: out of memory", f->whose); return; }
+    x->required_len = n;
+    mcp_json_each(v, list)
+        if (mcpi_required_name(v)) {
+            n = strlen(mcpi_required_name(v)) + 1;
+            memcpy(p, mcpi_required_name(v), n);
+            p += n;
+        }
+}
+
+/* Puts the entry into its list, in the place of the one with its name if there is one. */
+static int mcpi_list_put(mcp_server *s, mcpi_feature *x)
+{
+    mcpi_list *l = &s->lists[x->kind];
+    mcpi_feature *old = (mcpi_feature *)mcpi_map_find(&l->by_name, x->named.name, x->named.len);
+    if (old) {
+        x->seq = old->seq;
+        l->at[mcpi_list_after(l, x->seq - 1)] = x;
+        mcpi_map_remove(&l->by_name, &old->named);
+        (void)mcpi_map_add(&s->alloc, &l->by_name, &x->named);          /* one was just taken out: it cannot fail */
+        mcpi_feature_release(s, old);
+        return MCP_OK;
+    }
+    if (l->count == l->cap) {
+        size_t cap = l->cap ? l->cap * 2 : 8;
+        mcpi_feature **more = (mcpi_feature **)mcpi_resize(&s->alloc, l->at, l->cap * sizeof *more, cap * sizeof *more);
+        if (!more) return MCP_ERR_MEMORY;
+        l->at = more;
+        l->cap = cap;
+    }
+    if (!mcpi_map_add(&s->alloc, &l->by_name, &x->named)) return MCP_ERR_MEMORY;
+    x->seq = ++s->seq;
+    l->at[l->count++] = x;
     return MCP_OK;
 }
 
@@ -6268,6 +6858,156 @@ static void mcpi_method_free(mcp_server *s, mcpi_method *m)
 {
     mcpi_strfree(&s->alloc, (char *)(uintptr_t)m->named.name);
     mcpi_free(&s->alloc, m, sizeof *m);
+}
+
+/* A built-in method. One that the program has put in its place stays there. */
+static bool mcpi_method_have(mcp_server *s, const char *name, unsigned flags, int kind, void (*run)(mcp_req *))
+{
+    mcpi_method *m = (mcpi_method *)mcpi_map_find(&s->methods, name, strlen(name));
+    if (!m) m = mcpi_method_new(s, name);
+    if (!m) return false;
+    m->flags = flags | MCPI_BUILTIN;
+    m->kind = kind;
+    m->run = run;
+    return true;
+}
+
+/* The method that an entry is used by. */
+static void mcpi_feature_method(mcpi_form *f, const char *name, unsigned flags, void (*run)(mcp_req *))
+{
+    if (f->status == MCP_OK && !mcpi_method_have(f->s, name, flags, 0, run))
+        f->status = mcpi_server_fail(f->s, MCP_ERR_MEMORY, "%s: out of memory", f->whose);
+}
+
+static void mcpi_feature_completes(mcpi_form *f, mcpi_feature *x, mcp_req_fn complete)
+{
+    x->complete = complete;
+    if (!complete) return;
+    f->s->has_completions = true;
+    mcpi_feature_method(f, "completion/complete", 0, mcpi_do_complete);
+}
+
+/* Ends what begin began: the entry is in its list, complete, or it is not there at all. */
+static int mcpi_feature_end(mcpi_form *f, mcpi_feature *x)
+{
+    mcp_server *s = f->s;
+    if (x) {
+        x->text = mcpi_form_end(f, &x->len);
+        if (f->status == MCP_OK && mcpi_list_put(s, x) != MCP_OK)
+            f->status = mcpi_server_fail(s, MCP_ERR_MEMORY, "%s: out of memory", f->whose);
+        if (f->status == MCP_OK) s->changed |= 1u << (x->kind == MCPI_TEMPLATES ? MCPI_RESOURCES : x->kind);
+        else mcpi_feature_release(s, x);
+    }
+    mcpi_form_free(f);
+    return mcpi_stick(s, f->status);
+}
+
+int mcp_server_tool(mcp_server *s, const mcp_tool *t)
+{
+    mcpi_form f;
+    mcpi_feature *x;
+    const mcp_json *schema;
+    char whose[160];
+    if (!s || !t) return MCP_ERR_ARGUMENT;
+    x = mcpi_feature_begin(&f, s, MCPI_TOOLS, t->name, t->fn, whose, sizeof whose);
+    if (x) {
+        x->user = t->user;
+        mcpi_form_named(&f, t->name, t->title, t->description, t->icons, t->meta);
+        schema = mcpi_form_schema(&f, t->input_schema);
+        mcpi_form_json(&f, "outputSchema", t->output_schema, MCP_JSON_OBJECT);
+        mcpi_form_json(&f, "annotations", t->annotations, MCP_JSON_OBJECT);
+        mcpi_form_extra(&f, t->extra);
+        mcpi_feature_required(&f, x, mcp_json_get(schema, "required"));
+    }
+    return mcpi_feature_end(&f, x);
+}
+
+int mcp_server_prompt(mcp_server *s, const mcp_prompt *p)
+{
+    mcpi_form f;
+    mcpi_feature *x;
+    const mcp_json *arguments;
+    char whose[160];
+    if (!s || !p) return MCP_ERR_ARGUMENT;
+    x = mcpi_feature_begin(&f, s, MCPI_PROMPTS, p->name, p->fn, whose, sizeof whose);
+    if (x) {
+        x->user = p->user;
+        mcpi_feature_completes(&f, x, p->complete);
+        mcpi_form_named(&f, p->name, p->title, p->description, p->icons, p->meta);
+        arguments = mcpi_form_parse(&f, &f.arena, "arguments", p->arguments, MCP_JSON_ARRAY);
+        if (arguments) mcp_put_json(&f.w, "arguments", arguments);
+        mcpi_feature_required(&f, x, arguments);
+        if (p->description) x->about = mcpi_form_copy(&f, p->description, MCP_NTS);
+        mcpi_feature_method(&f, "prompts/get", 0, mcpi_do_prompts_get);
+    }
+    return mcpi_feature_end(&f, x);
+}
+
+static void mcpi_form_data(mcpi_form *f, mcpi_feature *x, const mcp_resource *d)
+{
+    size_t n = d->data_size == MCP_NTS && d->data ? strlen((const char *)d->data) : d->data_size;
+    int64_t size = d->data ? (int64_t)n : d->size;
+    if (size > 0 || d->data) mcp_put_int(&f->w, "size", size);
+    if (!d->data) return;
+    x->data = mcpi_form_copy(f, d->data, n);
+    x->data_len = n;
+    x->has_data = true;
+    x->binary = d->binary;
+}
+
+/* Content that is there already needs no function. */
+static void mcpi_no_fn(mcp_req *r, void *user) { (void)r; (void)user; }
+
+int mcp_server_resource(mcp_server *s, const mcp_resource *d)
+{
+    mcpi_form f;
+    mcpi_feature *x;
+    mcpi_part part[MCPI_PARTS_MAX];
+    char whose[160];
+    bool is_template;
+    if (!s || !d) return MCP_ERR_ARGUMENT;
+    is_template = d->uri && strpbrk(d->uri, "{}");
+    x = mcpi_feature_begin(&f, s, is_template ? MCPI_TEMPLATES : MCPI_RESOURCES, d->uri,
+                         d->fn || !d->data || is_template ? d->fn : mcpi_no_fn, whose, sizeof whose);
+    if (x) {
+        x->user = d->user;
+        mcpi_feature_completes(&f, x, d->complete);
+        x->ttl_ms = d->ttl_ms > 0 ? d->ttl_ms : 0;
+        x->scope = d->scope;
+        if (is_template && mcpi_is_templatecut(d->uri, part) < 1)
+            f.status = mcpi_server_fail(s, MCP_ERR_ARGUMENT, "%s: only {name}, {+name} and {/name} are known", whose);
+        mcpi_form_str(&f, is_template ? "uriTemplate" : "uri", d->uri);
+        mcpi_form_named(&f, d->name ? d->name : d->uri, d->title, d->description, d->icons, d->meta);
+        mcpi_form_str(&f, "mimeType", d->mime);
+        mcpi_form_json(&f, "annotations", d->annotations, MCP_JSON_OBJECT);
+        if (!is_template) mcpi_form_data(&f, x, d);
+        if (d->mime) x->about = mcpi_form_copy(&f, d->mime, MCP_NTS);
+        mcpi_feature_method(&f, "resources/read", 0, mcpi_do_read);
+        mcpi_feature_method(&f, "resources/subscribe", MCPI_ONLY_LEGACY, mcpi_do_subscribe);
+        mcpi_feature_method(&f, "resources/unsubscribe", MCPI_ONLY_LEGACY, mcpi_do_subscribe);
+    }
+    return mcpi_feature_end(&f, x);
+}
+
+int mcp_server_remove(mcp_server *s, int kind, const char *name)
+{
+    mcpi_list *l;
+    mcpi_feature *x;
+    size_t at;
+    int k;
+    for (k = 0; k < MCPI_KINDS && kind != 1 << k; k++) { }
+    if (!s || !name || k == MCPI_KINDS) return MCP_ERR_ARGUMENT;
+    l = &s->lists[k];
+    x = (mcpi_feature *)mcpi_map_find(&l->by_name, name, strlen(name));
+    if (!x) return MCP_ERR_UNKNOWN;
+    at = mcpi_list_after(l, x->seq - 1);
+    memmove(l->at + at, l->at + at + 1, (l->count - at - 1) * sizeof *l->at);
+    l->count--;
+    l->said = true;                         /* a server that had tools goes on having the (empty) list */
+    mcpi_map_remove(&l->by_name, &x->named);
+    mcpi_feature_release(s, x);
+    s->changed |= 1u << (k == MCPI_TEMPLATES ? MCPI_RESOURCES : k);
+    return MCP_OK;
 }
 
 int mcp_server_method(mcp_server *s, const char *method, mcp_req_fn fn, void *user)
@@ -6373,20 +7113,23 @@ static bool mcpi_describe(mcp_server *s, const mcp_server_desc *d)
 
 static bool mcpi_server_fill(mcp_server *s, const mcp_server_desc *d)
 {
-    const char *name;
-    int i;
+    int kind;
     mcp_arena_init(&s->fixed, &s->alloc, 0);
     s->empty = mcp_json_parse(&s->fixed, "{}", 2, NULL);
     if (!s->empty || !mcpi_describe(s, d)) return false;
     s->has_logging = mcpi_says(s, "logging");
-    s->says_tools = mcpi_says(s, "tools");
-    for (name = mcpi_builtin_names, i = 0; *name; name += strlen(name) + 1, i++) {
-        mcpi_method *m = mcpi_method_new(s, name);
-        if (!m) return false;
-        m->builtin = i;
-        m->flags = mcpi_builtin_flags[i] | MCPI_BUILTIN;
-    }
-    return true;
+    for (kind = 0; kind < MCPI_KINDS; kind++)
+        s->lists[kind].said = mcpi_says(s, mcpi_word_at(mcpi_list_names, kind == MCPI_TEMPLATES ? MCPI_RESOURCES : kind));
+    return mcpi_method_have(s, "initialize", MCPI_ONLY_LEGACY | MCPI_FIXED | MCPI_EARLY, 0, mcpi_do_initialize) &&
+           mcpi_method_have(s, "ping", MCPI_ONLY_LEGACY | MCPI_FIXED | MCPI_EARLY, 0, mcpi_do_ping) &&
+           mcpi_method_have(s, "server/discover", MCPI_ONLY_MODERN | MCPI_FIXED, 0, mcpi_do_discover) &&
+           mcpi_method_have(s, "subscriptions/listen", MCPI_ONLY_MODERN | MCPI_FIXED, 0, mcpi_do_listen) &&
+           mcpi_method_have(s, "logging/setLevel", MCPI_ONLY_LEGACY, 0, mcpi_do_set_level) &&
+           mcpi_method_have(s, "tools/call", 0, 0, mcpi_do_tools_call) &&
+           mcpi_method_have(s, "tools/list", 0, MCPI_TOOLS, mcpi_do_list) &&
+           mcpi_method_have(s, "resources/list", 0, MCPI_RESOURCES, mcpi_do_list) &&
+           mcpi_method_have(s, "prompts/list", 0, MCPI_PROMPTS, mcpi_do_list) &&
+           mcpi_method_have(s, "resources/templates/list", 0, MCPI_TEMPLATES, mcpi_do_list);
 }
 
 /* The stream or listener that the description asks for. */
@@ -6434,6 +7177,7 @@ static void mcpi_server_destroy(mcp_server *s)
 {
     mcp_allocator a = s->alloc;
     size_t i, from = 0;
+    int kind;
     mcpi_item *it;
     mcp_conn *c;
     s->freed = true;
@@ -6452,14 +7196,19 @@ static void mcpi_server_destroy(mcp_server *s)
 #ifndef MCP_NO_POSIX
     mcpi_guard_undo(&s->guard);
 #endif
-    for (i = 0; i < s->tool_count; i++) mcpi_tool_release(s, s->tools[i]);
+    for (kind = 0; kind < MCPI_KINDS; kind++) {
+        mcpi_list *l = &s->lists[kind];
+        for (i = 0; i < l->count; i++) mcpi_feature_release(s, l->at[i]);
+        mcpi_map_free(&a, &l->by_name);
+        mcpi_free(&a, l->at, l->cap * sizeof *l->at);
+    }
     for (i = 0; i < s->methods.cells; i++)
         if (s->methods.cell[i]) mcpi_method_free(s, (mcpi_method *)s->methods.cell[i]);
     while (s->spare) { mcp_req *r = s->spare; s->spare = r->outer; mcpi_req_destroy(r); }
     while (s->spare_timer) { mcpi_timer *t = s->spare_timer; s->spare_timer = t->next; mcpi_free(&a, t, sizeof *t); }
+    mcpi_tell_changes(s);                   /* to nobody: lets go of what was still to be told */
     mcpi_map_free(&a, &s->methods);
-    mcpi_map_free(&a, &s->tools_by_name);
-    mcpi_free(&a, s->tools, s->tool_cap * sizeof *s->tools);
+    mcpi_map_free(&a, &s->watches);
     mcpi_slots_free(&s->deferred);
     mcpi_slots_free(&s->timers);
     mcp_arena_free(&s->fixed);
@@ -6483,6 +7232,7 @@ mcp_server *mcp_server_new(const mcp_server_desc *d)
     if (!d->max_queue) s->d.max_queue = MCPI_MAX_MESSAGE / 4;
     if (d->max_inflight <= 0) s->d.max_inflight = 1024;
     if (d->max_peers <= 0) s->d.max_peers = 256;
+    if (d->max_subscriptions <= 0) s->d.max_subscriptions = 10000;
     if (d->drain_ms <= 0) s->d.drain_ms = 1000;
     if (d->ttl_ms < 0) s->d.ttl_ms = 0;
     s->peeked = -1;
@@ -6703,7 +7453,7 @@ static bool mcpi_may_block(const mcp_server *s)
 {
     const mcp_conn *c = s->conns;
     return c && c == s->main && !c->next && !c->dead && !c->draining && mcpi_io_is_fds(&c->st.io) && !s->must_poll &&
-           !s->stopping && s->mail.rfd < 0 && s->listen_fd < 0 && s->timers.count == 0 && !s->changed_tools &&
+           !s->stopping && s->mail.rfd < 0 && s->listen_fd < 0 && s->timers.count == 0 && !mcpi_has_news(s) &&
            mcpi_stream_queued(&c->st) == 0 && mcpi_stream_hungry(&c->st) && !mcpi_stream_has_line(&c->st);
 }
 
@@ -6787,7 +7537,7 @@ int mcp_server_timeout(const mcp_server *s)
 #ifndef MCP_NO_POSIX
     if (s->listen_fd >= 0 && s->accept_at > now && s->accept_at < at) at = s->accept_at;
 #endif
-    if (s->changed_tools) return 0;
+    if (mcpi_has_news(s)) return 0;
     for (c = s->conns; c; c = c->next) {
         if (c->dead) continue;
         if (s->stopping && !c->draining) return 0;
