@@ -6462,11 +6462,9 @@ static bool mcpi_conn_lives(const mcp_server *s, const mcp_conn *c)
 void mcp_server_detach(mcp_server *s, mcp_conn *c)
 {
     if (!s || !mcpi_conn_lives(s, c)) return;
-    s->pumps++;                             /* on_cancel may free the server */
     (void)mcpi_stream_flush(&c->st);
     mcpi_conn_close(c);
-    s->pumps--;
-    (void)mcpi_server_exit(s, MCP_OK);
+    (void)mcpi_server_exit(s, MCP_OK);      /* on_cancel may have freed the server */
 }
 
 const char *mcp_server_error(const mcp_server *s)

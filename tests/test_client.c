@@ -120,10 +120,11 @@ static void refuse(peer *p, long long id, int code, const char *data)
 /* -- a counting allocator that can fail ------------------------------------------------------------------------------ */
 
 static long g_live, g_calls, g_fail_at;
+static bool g_fail_on;                                       /* ... and all that come after it */
 static void *count_resize(void *user, void *p, size_t old, size_t n)
 {
     (void)user;
-    if (n && g_fail_at && ++g_calls == g_fail_at) return NULL;
+    if (n && g_fail_at && (++g_calls == g_fail_at || (g_fail_on && g_calls > g_fail_at))) return NULL;
     if (n == 0) { if (p) g_live -= (long)old; free(p); return NULL; }
     if (!g_fail_at) g_calls++;
     p = realloc(p, n);
@@ -1394,6 +1395,60 @@ static void outer_then_inner(mcp_client *c, const char *method, const mcp_json *
     CHECK(mcp_json_get(r->data, "d") != NULL);
 }
 
+/* A blocking call reads a batch with its answer and a notification behind it, whose callback makes a blocking call. */
+static char g_batch_text[2][64];
+static int g_batch_at;
+static void calls_in_a_batch(mcp_client *c, const char *method, const mcp_json *params, void *user)
+{
+    mcp_call k = inner_call("inner");
+    const mcp_reply *r;
+    (void)params; (void)user;
+    if (has(method, "later")) { g_batch_at = 9; return; }
+    r = mcp_client_call(c, &k);
+    EQ_INT(r->status, MCP_OK);
+    if (g_batch_at < 2) snprintf(g_batch_text[g_batch_at++], sizeof *g_batch_text, "%s", mcp_reply_text(r, NULL));
+}
+
+static void batch_server(peer *p, const char *line, size_t len)
+{
+    char text[512];
+    long long id;
+    snprintf(text, sizeof text, "%.*s", (int)len, line);
+    id = id_of(text);
+    if (has(text, "\"initialize\"")) reply(p, id, "{\"protocolVersion\":\"2025-03-26\",\"capabilities\":{}}");
+    else if (has(text, "\"outer\"")) {
+        static const char note_line[] = "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/x\"}";
+        snprintf(text, sizeof text, "[{\"jsonrpc\":\"2.0\",\"id\":%lld,\"result\":{\"content\":[{\"type\":\"text\",\"text\":\"mine\"}]}},%s,%s]", id, note_line, note_line);
+        say(p, text);
+    } else if (has(text, "\"inner\"")) {
+        reply(p, id, OK_RESULT);
+        if (g_batch_at == 1)
+            say(p, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/later\",\"params\":{\"a\":[\"b\",\"c\",\"d\",\"e\",\"f\",\"g\"]}}");
+    }
+}
+
+TEST(calls_inside_a_batch)
+{
+    peer p;
+    mcp_client_desc d = desc_of(&p, MCP_ERA_LEGACY);
+    mcp_client *c;
+    mcp_call k = inner_call("outer");
+    const mcp_reply *r;
+    p.on_line = batch_server;
+    d.on_notify = calls_in_a_batch;
+    g_batch_at = 0;
+    g_tick = 1;                                              /* a call that stays deaf ends by its timeout */
+    c = mcp_client_new(&d);
+    r = mcp_client_call(c, &k);
+    EQ_INT(r->status, MCP_OK);
+    EQ_STR(mcp_reply_text(r, NULL), "mine");
+    EQ_INT(g_batch_at, 2);                                   /* and the line behind the batch waits for the next turn */
+    EQ_STR(g_batch_text[0], "ok");
+    EQ_STR(g_batch_text[1], "ok");
+    g_tick = 0;
+    done(c, &p);
+}
+
 TEST(replies_live)
 {
     peer p;
@@ -2171,6 +2226,38 @@ TEST(killed_without_grace)
     }
 }
 
+/* A client that finds no memory any more, from whichever allocation on, does not wait for a server that has ended long
+   ago: not even once for the grace. */
+TEST(no_memory_any_more)
+{
+    const char *argv[3];
+    long n;
+    bool failed = true;
+    for (n = 1; failed && n < 200; n++) {
+        mcp_client_desc d = child_desc(argv, "serve-modern");
+        mcp_client *c;
+        int64_t t = real_ms(), spent;
+        d.grace_ms = 3000;
+        g_calls = 0;
+        g_fail_at = n;
+        g_fail_on = true;
+        c = mcp_client_new(&d);
+        if (c) {
+            mcp_call k = inner_call("x");
+            (void)mcp_client_call(c, &k);
+            mcp_client_free(c);
+        }
+        failed = g_calls >= n;
+        g_fail_at = 0;
+        g_fail_on = false;
+        spent = real_ms() - t;
+        CHECK(spent < 1500);
+        if (spent >= 1500) printf("  from allocation %ld on: %d ms\n", n, (int)spent);
+        no_children();
+    }
+    CHECK(n > 5 && !failed);
+}
+
 TEST(children)
 {
     static const char *const modes[] = { "serve-legacy", "serve-modern", "serve-banner", "serve-silent", "serve-exit-on-probe", "serve-stderr-flood", "serve-modern-stderr-flood" };
@@ -2460,6 +2547,7 @@ int main(int argc, char **argv)
     RUN(ping_flood_unread);
     RUN(nested);
     RUN(depth);
+    RUN(calls_inside_a_batch);
     RUN(replies_live);
     RUN(strikes);
     RUN(free_calls_back);
@@ -2474,6 +2562,7 @@ int main(int argc, char **argv)
     RUN(chaos);
     RUN(children);
     RUN(killed_without_grace);
+    RUN(no_memory_any_more);
     RUN(deaths);
     RUN(spawn_failures);
     RUN(shutdown_steps);

@@ -392,6 +392,109 @@ TEST(own_loop)
     close(a[1]);
 }
 
+/* An allocator that moves every block, and keeps what is freed to see whether anybody still writes there. */
+static struct { unsigned char *p; size_t n; } freed_blocks[4096];
+static int freed_count;
+static void *keeps_freed(void *user, void *ptr, size_t old_size, size_t new_size)
+{
+    void *p = new_size ? malloc(new_size) : NULL;
+    (void)user;
+    if (new_size && !p) return NULL;
+    if (p && ptr) memcpy(p, ptr, old_size < new_size ? old_size : new_size);
+    if (ptr && freed_count < 4096) {
+        memset(ptr, 0xA5, old_size);
+        freed_blocks[freed_count].p = (unsigned char *)ptr;
+        freed_blocks[freed_count++].n = old_size;
+    }
+    return p;
+}
+static int freed_and_written(void)
+{
+    int i, bad = 0;
+    size_t k;
+    for (i = 0; i < freed_count; i++) {
+        for (k = 0; k < freed_blocks[i].n && freed_blocks[i].p[k] == 0xA5; k++) { }
+        bad += k < freed_blocks[i].n;
+        free(freed_blocks[i].p);
+    }
+    freed_count = 0;
+    return bad;
+}
+
+/* A peer that is detached after poll has seen something of it, or before run: its stream is not touched any more. */
+TEST(detached_after_poll)
+{
+    int how;
+    for (how = 0; how < 3; how++) {
+        int a[2], b[2];
+        mcp_server_desc d;
+        mcp_server *s;
+        mcp_io io[2];
+        mcp_conn *gone;
+        struct pollfd p[4];
+        int n;
+        memset(&d, 0, sizeof d);
+        d.name = "d"; d.version = "1"; d.no_stdio = true;
+        d.alloc.resize = keeps_freed;
+        CHECK(socketpair(AF_UNIX, SOCK_STREAM, 0, a) == 0 && socketpair(AF_UNIX, SOCK_STREAM, 0, b) == 0);
+        s = mcp_server_new(&d);
+        EQ_INT(mcp_io_fds(&d.alloc, a[0], a[0], true, &io[0]), MCP_OK);
+        EQ_INT(mcp_io_fds(&d.alloc, b[0], b[0], true, &io[1]), MCP_OK);
+        gone = mcp_server_attach(s, &io[0], NULL);
+        CHECK(gone && mcp_server_attach(s, &io[1], NULL));
+        tell(a[1], INIT);
+        tell(b[1], INIT);
+        n = mcp_server_pollfds(s, p, 4);
+        EQ_INT(n, 2);
+        EQ_INT(poll(p, (nfds_t)n, 1000), 2);
+        mcp_server_detach(s, gone);
+        if (how == 0) EQ_INT(mcp_server_step(s, p, n), MCP_OK);
+        if (how == 1) EQ_INT(mcp_server_step(s, NULL, 0), MCP_OK);
+        if (how == 2) { mcp_server_stop(s); EQ_INT(mcp_server_run(s), MCP_OK); }
+        else CHECK(strstr(hear(b[1], "\"id\":0", 1000), "protocolVersion") != NULL);
+        mcp_server_free(s);
+        EQ_INT(freed_and_written(), 0);
+        close(a[1]);
+        close(b[1]);
+    }
+}
+
+/* The client has closed its end and reads nothing, while more answers are queued than the server lets pile up, and
+   lines are left: the end comes after drain_ms all the same. */
+static void big(mcp_req *r, void *user) { (void)user; mcp_req_text(r, (const char *)user); }
+TEST(unread_answers_at_the_end)
+{
+    enum { SIZE = 1 << 20 };
+    char *text = (char *)malloc(SIZE + 1);
+    int a[2], i;
+    mcp_server_desc d;
+    mcp_server *s;
+    mcp_tool t;
+    int64_t since;
+    memset(text, 'u', SIZE);
+    text[SIZE] = 0;
+    memset(&d, 0, sizeof d);
+    memset(&t, 0, sizeof t);
+    CHECK(socketpair(AF_UNIX, SOCK_STREAM, 0, a) == 0);
+    EQ_INT(mcp_io_fds(NULL, a[0], a[0], true, &d.io), MCP_OK);
+    d.name = "u"; d.version = "1"; d.drain_ms = 200;
+    s = mcp_server_new(&d);
+    t.name = "big"; t.fn = big; t.user = text;
+    (void)mcp_server_tool(s, &t);
+    tell(a[1], INIT);
+    for (i = 0; i < 5; i++) tell(a[1], J({"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"big"}}) "\n");
+    shutdown(a[1], SHUT_WR);
+    since = mcpi_clock_ms();
+    (void)alarm(5);                                     /* else it hangs */
+    EQ_INT(mcp_server_run(s), MCP_OK);
+    (void)alarm(0);
+    since = mcpi_clock_ms() - since;
+    CHECK(since >= 150 && since < 2000);
+    mcp_server_free(s);
+    close(a[1]);
+    free(text);
+}
+
 /* poll, not select: descriptors over 1,023 are like any other. */
 TEST(high_descriptors)
 {
@@ -416,6 +519,8 @@ int main(void)
     RUN(listening);
     RUN(posting);
     RUN(own_loop);
+    RUN(detached_after_poll);
+    RUN(unread_answers_at_the_end);
     RUN(high_descriptors);
     return test_end();
 }

@@ -1590,6 +1590,87 @@ TEST(peers_do_not_meddle)
     leave(&q);
 }
 
+/* -- copying, and the end from inside ------------------------------------------------------------------------------------- */
+
+/* An allocator that copies each time it is asked for another size, and counts what it copied. */
+static size_t copied;
+static void *copying(void *user, void *ptr, size_t old_size, size_t new_size)
+{
+    void *p = new_size ? malloc(new_size) : NULL;
+    size_t n = old_size < new_size ? old_size : new_size;
+    (void)user;
+    if (new_size && !p) return NULL;
+    if (ptr && n) { memcpy(p, ptr, n); copied += n; }
+    if (ptr) free(ptr);
+    return p;
+}
+
+/* The input buffer is as large as it may get, and what is in it is moved, not grown for each read. */
+TEST(a_full_buffer_is_not_copied_for_each_read)
+{
+    enum { M = 4 << 20 };
+    static const size_t sizes[] = { M, M / 2, M, M - 1, M / 2 + 7, M };
+    mcp_server_desc d;
+    mcp_server *s;
+    peer p;
+    char *line = (char *)malloc(M + 1);
+    size_t i, n, total = 0;
+    memset(&d, 0, sizeof d);
+    d.max_message = M;
+    d.alloc.resize = copying;
+    s = server_with(&d);
+    p = join(s);
+    legacy(&p);
+    copied = 0;
+    for (i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        n = (size_t)sprintf(line, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/x\",\"params\":{\"a\":\"");
+        memset(line + n, 'c', sizes[i] - n);
+        memcpy(line + sizes[i] - 3, "\"}}", 3);
+        line[sizes[i]] = '\n';
+        write_all(&p, line, sizes[i] + 1);
+        total += sizes[i];
+    }
+    EQ_STR(say(&p, J({"jsonrpc":"2.0","id":1,"method":"ping"})), J({"jsonrpc":"2.0","id":1,"result":{}}) "\n");
+    EQ_INT(mcp_server_stats(s).oversize, 0);
+    EQ_INT(mcp_server_stats(s).bad, 0);
+    CHECK(copied < 2 * total);
+    if (copied >= 2 * total) printf("  %lu bytes were copied for %lu\n", (unsigned long)copied, (unsigned long)total);
+    free(line);
+    end(s, &p);
+}
+
+static void frees_at_cancel(mcp_server *s, mcp_id id, void *arg) { (void)id; ++*(int *)arg; mcp_server_free(s); }
+static void defers_till_freed(mcp_req *r, void *user) { (void)mcp_req_on_cancel(r, frees_at_cancel, user); (void)mcp_req_defer(r); }
+
+/* detach calls on_cancel, which frees the server: all is given back, and nothing is used after that. */
+TEST(freed_by_a_detach)
+{
+    mcp_server_desc d;
+    int calls = 0;
+    memset(&d, 0, sizeof d);
+    d.alloc.resize = counting;
+    fail_at = -1;
+    live_bytes = 0;
+    {
+        mcp_server *s = server_with(&d);
+        peer p = join(s), q = join(s);
+        mcp_tool t;
+        memset(&t, 0, sizeof t);
+        t.name = "x";
+        t.fn = defers_till_freed;
+        t.user = &calls;
+        EQ_INT(mcp_server_tool(s, &t), MCP_OK);
+        legacy(&p);
+        EQ_STR(call(&p, "x", "{}"), "");
+        EQ_STR(say(&p, J({"jsonrpc":"2.0","id":6,"method":"tools/call","params":{"name":"x"}})), "");
+        mcp_server_detach(s, p.conn);
+        EQ_INT(calls, 2);
+        EQ_INT(live_bytes, 0);
+        leave(&p);
+        leave(&q);
+    }
+}
+
 TEST(null_is_harmless)
 {
     mcp_req_fn none = NULL;
@@ -1679,6 +1760,8 @@ int main(void)
     RUN(an_outlier_is_forgotten);
     RUN(cancelled_in_a_nested_turn);
     RUN(peers_do_not_meddle);
+    RUN(a_full_buffer_is_not_copied_for_each_read);
+    RUN(freed_by_a_detach);
     RUN(null_is_harmless);
     return test_end();
 }
