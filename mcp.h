@@ -288,7 +288,7 @@ MCP_API void mcp_put_uint  (mcp_writer *w, const char *key, uint64_t n);
 MCP_API void mcp_put_num   (mcp_writer *w, const char *key, double n);
 MCP_API void mcp_put_bool  (mcp_writer *w, const char *key, bool b);
 MCP_API void mcp_put_null  (mcp_writer *w, const char *key);
-/* a parsed value; NULL writes null */
+/* a parsed value; NULL writes null. With mcp_json_key(v) as its key, a member is copied whole: a key may hold NULs */
 MCP_API void mcp_put_json  (mcp_writer *w, const char *key, const mcp_json *v);
 /* checked and made compact; len may be MCP_NTS */
 MCP_API void mcp_put_raw   (mcp_writer *w, const char *key, const char *json, size_t len);
@@ -2707,21 +2707,24 @@ static inline bool mcpi_in_object(const mcp_writer *w)
 }
 
 /* What stands before a value: the comma, and in an object the key. False: no value may come here, or it had
-   no room. */
-static bool mcpi_put_begin(mcp_writer *w, const char *key, size_t key_len)
+   no room. The key of a member that is copied may hold NULs: it is known by its address. */
+static bool mcpi_put_begin(mcp_writer *w, const char *key, const mcp_json *copied)
 {
+    size_t n;
     if (!w || w->status != MCP_OK) return false;
     if (mcpi_in_object(w) != (key != NULL)) return mcpi_put_fail(w, MCP_ERR_ARGUMENT);
     if (w->done && !w->depth) return mcpi_put_fail(w, MCP_ERR_ARGUMENT);
-    if (key) mcpi_put_quoted(w, w->comma ? ',' : 0, key, key_len, ':', false);
-    else if (w->comma) mcpi_put_char(w, ',');
+    if (key) {
+        n = copied && copied->tag & MCPI_MEMBER && key == copied[-1].u.text ? copied[-1].n : strlen(key);
+        mcpi_put_quoted(w, w->comma ? ',' : 0, key, n, ':', false);
+    } else if (w->comma) mcpi_put_char(w, ',');
     w->comma = w->done = true;
     return w->status == MCP_OK;
 }
 
 static bool mcpi_put_key(mcp_writer *w, const char *key)
 {
-    return mcpi_put_begin(w, key, key ? strlen(key) : 0);
+    return mcpi_put_begin(w, key, NULL);
 }
 
 /* The opening bracket, after mcpi_put_begin. */
@@ -2870,13 +2873,10 @@ static MCP_UNUSED void mcpi_put_lexeme(mcp_writer *w, const char *key, const mcp
    parent's last. */
 void mcp_put_json(mcp_writer *w, const char *key, const mcp_json *v)
 {
-    uint32_t lasts[MCPI_WRITER_DEPTH / 32], base;
-    bool last;
+    uint32_t lasts[MCPI_WRITER_DEPTH / 32], base = w ? w->depth : 0;
     if (!v) { mcp_put_null(w, key); return; }
-    if (!mcpi_put_key(w, key)) return;
-    base = w->depth;
-    for (;;) {
-        last = (v->tag & MCPI_LAST) != 0;
+    while (mcpi_put_begin(w, key, v)) {
+        bool last = (v->tag & MCPI_LAST) != 0;
         if (mcpi_is_container(v)) {
             uint32_t at = w->depth, bit = (uint32_t)1 << at % 32;
             if (!mcpi_put_open(w, (v->tag & MCPI_TYPE) == MCP_JSON_OBJECT)) return;
@@ -2892,13 +2892,9 @@ void mcp_put_json(mcp_writer *w, const char *key, const mcp_json *v)
             mcpi_put_close(w);
             last = lasts[w->depth / 32] >> w->depth % 32 & 1;
         }
-        if (w->depth == base || w->status != MCP_OK) return;
+        if (w->depth == base) return;
         v++;
-        if (v->tag & MCPI_KEY) {
-            mcpi_put_quoted(w, w->comma ? ',' : 0, v->u.text, v->n, ':', false);
-            v++;
-        } else if (w->comma) mcpi_put_char(w, ',');
-        w->comma = true;
+        key = v->tag & MCPI_KEY ? v++->u.text : NULL;
     }
 }
 
@@ -4137,7 +4133,7 @@ typedef struct mcpi_tool {
     mcpi_named named;
     uint64_t seq;                           /* place in the list; cursors point between these */
     char *text; size_t len;                 /* the Tool object as it goes out */
-    char *required; size_t required_len;    /* names, each with its NUL */
+    char *required; size_t required_len;    /* names, each with its length before it and its NUL */
     mcp_req_fn fn;
     void *user;
     int uses;                               /* the registry's and each running call's */
@@ -5423,8 +5419,11 @@ static bool mcpi_check_args(mcp_req *r, const mcpi_tool *t)
 {
     const char *p = t->required, *end = p ? p + t->required_len : NULL;
     char text[256];
-    for (; p < end; p += strlen(p) + 1) {
-        if (mcp_json_get(r->args, p)) continue;
+    size_t n;
+    for (; p < end; p += n + 1) {
+        memcpy(&n, p, sizeof n);
+        p += sizeof n;
+        if (mcp_json_getn(r->args, p, n)) continue;
         mcpi_say(text, sizeof text, "$: \"%s\" is required", p);
         (void)mcpi_only_text(r, text, MCP_NTS, true);
         return false;
@@ -5498,6 +5497,7 @@ static void mcpi_read_claims(mcp_req *r, mcpi_claims *k)
     mcp_json_each(v, r->meta) {
         size_t len;
         const char *key = mcp_json_keyn(v, &len);
+        if (strlen(key) != len) continue;   /* with a NUL in it, it is none of these */
         if (len <= sizeof prefix - 1 || memcmp(key, prefix, sizeof prefix - 1) != 0) {
             if (strcmp(key, "progressToken") == 0 && mcpi_is_id(v)) r->token = v;
             continue;
@@ -6054,24 +6054,25 @@ static const mcp_json *mcpi_form_tool(mcpi_form *f, const mcp_tool *t)
     return schema;
 }
 
-/* The schema's required names, packed. */
+/* The schema's required names, packed: a length, the name, a NUL. */
 static bool mcpi_tool_required(mcp_server *s, mcpi_tool *t, const mcp_json *schema)
 {
     const mcp_json *list = mcp_json_get(schema, "required");
     char *p;
-    size_t n = 0;
+    size_t n = 0, k;
     if (mcp_json_type(list) != MCP_JSON_ARRAY) return true;
     mcp_json_each(v, list)
-        if (mcp_json_type(v) == MCP_JSON_STRING) n += strlen(mcp_json_str(v, "")) + 1;
+        if (mcp_json_type(v) == MCP_JSON_STRING) n += mcp_json_size(v) + 1 + sizeof k;
     if (n == 0) return true;
     p = t->required = (char *)mcpi_alloc(&s->alloc, n);
     if (!p) return false;
     t->required_len = n;
     mcp_json_each(v, list)
         if (mcp_json_type(v) == MCP_JSON_STRING) {
-            size_t k = strlen(mcp_json_str(v, "")) + 1;
-            memcpy(p, mcp_json_str(v, ""), k);
-            p += k;
+            const char *name = mcp_json_text(v, &k);
+            memcpy(p, &k, sizeof k);
+            memcpy(p + sizeof k, name, k + 1);
+            p += sizeof k + k + 1;
         }
     return true;
 }
@@ -7169,6 +7170,14 @@ static bool mcpi_client_raw(mcp_client *c, mcp_writer *w, const char *key, const
     return false;
 }
 
+/* A member's key, or "" if it holds a NUL: such a key is none that we know. */
+static const char *mcpi_known_key(const mcp_json *v)
+{
+    size_t n;
+    const char *key = mcp_json_keyn(v, &n);
+    return strlen(key) == n ? key : "";
+}
+
 /* Keys of _meta that are the library's in every request. A progressToken of the user's could be the id of
    another call. */
 static bool mcpi_is_our_meta(const char *key)
@@ -7186,8 +7195,9 @@ static void mcpi_put_meta(mcp_writer *w, const mcp_json *meta, const mcp_json *o
 {
     const mcp_json *v;
     for (v = mcp_json_first(meta); v; v = mcp_json_next(v)) {
-        const char *key = mcp_json_key(v);
-        if (!mcpi_is_our_meta(key) && !mcp_json_get(over, key)) mcp_put_json(w, key, v);
+        size_t n;
+        const char *key = mcp_json_keyn(v, &n);
+        if (!mcpi_is_our_meta(mcpi_known_key(v)) && !mcp_json_getn(over, key, n)) mcp_put_json(w, key, v);
     }
 }
 
@@ -7217,9 +7227,9 @@ static int mcpi_client_compose(mcp_client *c, const mcp_call *call, mcpi_parts *
         if (!mcpi_client_raw(c, w, "arguments", "args", call->args ? call->args : "{}")) return c->last;
     }
     for (v = mcp_json_first(params); v; v = mcp_json_next(v)) {
-        const char *key = mcp_json_key(v);
+        const char *key = mcpi_known_key(v);
         if (call->each && strcmp(key, "cursor") == 0) cursor = v;
-        else if (strcmp(key, "_meta") != 0) mcp_put_json(w, key, v);
+        else if (strcmp(key, "_meta") != 0) mcp_put_json(w, mcp_json_key(v), v);
     }
     if (!call->tool && strcmp(method, "tools/call") == 0 && !mcp_json_get(params, "arguments")) {
         mcp_put_object(w, "arguments");

@@ -468,6 +468,8 @@ static const char *sent(mcp_client *c, peer *p, const mcp_call *k)
     return hear(p);
 }
 
+static bool each_name(const mcp_json *item, void *user);
+
 TEST(params)
 {
     peer p;
@@ -485,6 +487,11 @@ TEST(params)
     CHECK(has(s, "\"params\":{\"n\":1e400,\"s\":\"\\u0000\",\"_meta\":{\"io.modelcontextprotocol/protocolVersion\":\"2026-07-28\""));
     CHECK(has(s, ",\"progressToken\":2,\"a\":1,\"b\":3,\"io.modelcontextprotocol/logLevel\":\"info\"}}}"));
     CHECK(!has(s, "evil") && !has(s, "theirs") && !has(s, "\"b\":2"));
+    k.params = "{\"_meta\":{\"b\\u0000\":4,\"progressToken\\u0000\":5},\"_meta\\u0000\":6,\"n\\u0000o\":7,\"cursor\\u0000\":8}";
+    k.each = each_name;
+    s = sent(c, &p, &k);                                     /* a NUL is part of a key */
+    CHECK(has(s, "\"params\":{\"_meta\\u0000\":6,\"n\\u0000o\":7,\"cursor\\u0000\":8,\"_meta\":{\"io.modelcontextprotocol/protocolVersion\""));
+    CHECK(has(s, ",\"progressToken\":3,\"b\\u0000\":4,\"progressToken\\u0000\":5,\"b\":3,"));
     memset(&k, 0, sizeof k);
     k.method = "tools/call";
     k.params = "{\"name\":\"q\"}";

@@ -1671,6 +1671,47 @@ TEST(freed_by_a_detach)
     }
 }
 
+/* Keys may hold U+0000, and then are none of the names that they begin with. */
+static void nul_keys(mcp_req *r, void *user)
+{
+    (void)user;
+    EQ_INT(mcp_req_result(r, "{\"content\":[],\"a\\u0000b\":1,\"a\\u0000c\":{\"d\\u0000\":2},\"_meta\":{\"m\\u0000n\":3},\"resultType\\u0000\":4}", MCP_NTS), MCP_OK);
+}
+
+TEST(keys_with_a_nul)
+{
+    mcp_server_desc d;
+    mcp_server *s;
+    peer p;
+    mcp_tool t;
+    memset(&d, 0, sizeof d);
+    memset(&t, 0, sizeof t);
+    d.capabilities = "{\"tools\":{},\"x\\u0000y\":{}}";
+    s = server_with(&d);
+    p = join(s);
+    t.name = "k";
+    t.fn = nul_keys;
+    t.input_schema = "{\"p\\u0000q\":{},\"properties\":{\"r\\u0000s\":{}},\"required\":[\"r\\u0000s\",\"z\"]}";
+    t.meta = "{\"v\\u0000w\":1}";
+    t.extra = "{\"e\\u0000f\":2}";
+    EQ_INT(mcp_server_tool(s, &t), MCP_OK);
+    CHECK(strstr(say(&p, INIT), "\"capabilities\":{\"tools\":{},\"x\\u0000y\":{}}") != NULL);
+    CHECK(strstr(say(&p, J({"jsonrpc":"2.0","id":1,"method":"tools/list"})), "{\"name\":\"k\",\"inputSchema\":{\"type\":\"object\",\"p\\u0000q\":{},\"properties\":{\"r\\u0000s\":{}},"
+          "\"required\":[\"r\\u0000s\",\"z\"]},\"_meta\":{\"v\\u0000w\":1},\"e\\u0000f\":2}") != NULL);
+    CHECK(strstr(call(&p, "k", "{\"r\":1,\"z\":1}"), "is required") != NULL);
+    CHECK(strstr(call(&p, "k", "{\"r\\u0000s\":1}"), "\\\"z\\\" is required") != NULL);
+    EQ_STR(call(&p, "k", "{\"r\\u0000s\":1,\"z\":1}"),
+           "{\"jsonrpc\":\"2.0\",\"id\":5,\"result\":{\"content\":[],\"a\\u0000b\":1,\"a\\u0000c\":{\"d\\u0000\":2},\"_meta\":{\"m\\u0000n\":3},\"resultType\\u0000\":4}}\n");
+    CHECK(strstr(call_modern(&p, "k", "{\"r\\u0000s\":1,\"z\":1}"), "\"a\\u0000b\":1,\"a\\u0000c\":{\"d\\u0000\":2},\"resultType\\u0000\":4,\"resultType\":\"complete\","
+          "\"_meta\":{\"m\\u0000n\":3,") != NULL);
+    /* no claim of the modern era, and no progress token */
+    EQ_STR(say(&p, "{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"ping\",\"params\":{\"_meta\":{\"io.modelcontextprotocol/protocolVersion\\u0000\":7}}}"), J({"jsonrpc":"2.0","id":2,"result":{}}) "\n");
+    kept_count = 0;
+    add(s, "progress", progress);
+    CHECK(strstr(say(&p, "{\"jsonrpc\":\"2.0\",\"id\":3,\"method\":\"tools/call\",\"params\":{\"name\":\"progress\",\"_meta\":{\"progressToken\\u0000\":7}}}"), "notifications/progress") == NULL);
+    end(s, &p);
+}
+
 TEST(null_is_harmless)
 {
     mcp_req_fn none = NULL;
@@ -1762,6 +1803,7 @@ int main(void)
     RUN(peers_do_not_meddle);
     RUN(a_full_buffer_is_not_copied_for_each_read);
     RUN(freed_by_a_detach);
+    RUN(keys_with_a_nul);
     RUN(null_is_harmless);
     return test_end();
 }
