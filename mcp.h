@@ -732,7 +732,9 @@ MCP_API mcp_client *mcp_client_new   (const mcp_client_desc *d);
 /* Ends: fails what is pending with MCP_ERR_CLOSED (calling back, before it returns), closes the server's stdin, waits
    grace_ms, SIGTERM to its process group, waits grace_ms, SIGKILL, reaps. Blocks at most 2 * grace_ms + a little;
    call mcp_client_close and step before it to wait without blocking. Inside a callback it takes effect when the
-   outermost call returns. */
+   outermost call returns. In a program that ignores SIGCHLD or reaps all children itself, what a server leaves in its
+   group is killed only if the server was seen running less than a second before (by a call that waits, or by the
+   shutdown): later the group's number could be another's. */
 MCP_API void        mcp_client_free  (mcp_client *c);
 /* Begins that shutdown without blocking: pending requests fail with MCP_ERR_CLOSED in the next step, stdin is closed
    once output has drained (at most grace_ms), then step goes on with it and returns MCP_ERR_CLOSED at its end.
@@ -3556,6 +3558,7 @@ typedef struct mcpi_child {
     bool exited;                            /* reaped, by us or by somebody else */
     bool known;                             /* wstatus is known */
     int wstatus;
+    int64_t seen;                           /* when it was last known to be there */
 } mcpi_child;
 
 typedef struct mcpi_spawn {
@@ -9756,6 +9759,7 @@ static int mcpi_child_start(mcpi_child *ch, const mcpi_spawn *how, char *why, si
     ch->err = mcpi_fd_own(im.pipe[2][0], true);
     if (pid > 0) {
         ch->pid = pid;
+        ch->seen = mcpi_clock_ms();
         return MCP_OK;
     }
     mcpi_close(&ch->in);
@@ -9768,7 +9772,14 @@ static int mcpi_child_start(mcpi_child *ch, const mcpi_spawn *how, char *why, si
 /* -- the end of a child ---------------------------------------------------------------------------------- */
 /* Its number is the child's own until it is reaped, and so is that of its group. So we look first without
    reaping, and a signal goes out only while the child is there, be it as a zombie: else it might hit a
-   stranger. Nothing but exactly our process is ever waited for. */
+   stranger. Nothing but exactly our process is ever waited for.
+
+   Where SIGCHLD is ignored, or somebody else reaps, there is no zombie to hold the number. It stays the group's while
+   anybody is left in it; but a group that is there without its leader may also be a stranger's, if ours had ended
+   and its number was given out again. That takes as many new processes as there are numbers. So such a group is
+   killed if the child was still seen a moment ago and no process has its number now, and else left alone. */
+
+#define MCPI_ORPHAN_MS 1000                 /* that moment; more than a lost client lingers */
 
 /* 1: it has exited and can be reaped. 0: it runs. -1: there is none, or not any more. */
 static int mcpi_child_peek(mcpi_child *ch)
@@ -9780,6 +9791,7 @@ static int mcpi_child_peek(mcpi_child *ch)
     do failed = waitid(P_PID, (id_t)ch->pid, &info, WEXITED | WNOHANG | WNOWAIT);
     while (failed && errno == EINTR);
     ch->exited = failed && errno == ECHILD; /* somebody else has reaped it */
+    if (!failed) ch->seen = mcpi_clock_ms();
     return ch->exited ? -1 : !failed && info.si_pid != 0;
 }
 
@@ -9790,12 +9802,22 @@ static void mcpi_child_signal(mcpi_child *ch, int sig)
     if (kill((pid_t)-ch->pid, sig) < 0) (void)kill((pid_t)ch->pid, sig);
 }
 
+/* What a child that somebody else has reaped left in its group. */
+static void mcpi_child_kill_orphans(const mcpi_child *ch)
+{
+    pid_t pid = (pid_t)ch->pid;
+    if (pid <= 0 || ch->known || mcpi_clock_ms() - ch->seen > MCPI_ORPHAN_MS) return;
+    if (kill(pid, 0) < 0 && errno == ESRCH) (void)kill(-pid, SIGKILL);
+}
+
 /* Reaps the child if it has exited. kill_group takes along what it left in its group: `sh -c "server &
    exit"`. */
 static void mcpi_child_reap(mcpi_child *ch, bool kill_group)
 {
     pid_t pid = (pid_t)ch->pid, got;
-    if (mcpi_child_peek(ch) <= 0) return;
+    int there = mcpi_child_peek(ch);
+    if (there < 0 && kill_group) mcpi_child_kill_orphans(ch);
+    if (there <= 0) return;
     if (kill_group) (void)kill(-pid, SIGKILL);
     got = waitpid(pid, &ch->wstatus, WNOHANG);
     ch->known = got == pid;

@@ -2506,6 +2506,50 @@ TEST(wrapper)
     no_children();
 }
 
+/* The same in a program that ignores SIGCHLD, where the wrapper is gone without a trace. The real server does not
+   care for the end of its input, nor (but in the last row) for SIGTERM. */
+static void wrapper_row(const char *script, const char *tool, int status)
+{
+    const char *argv[6];
+    char path[64], text[64] = "";
+    mcp_client_desc d = child_desc(argv, NULL);
+    mcp_client *c;
+    FILE *f;
+    long pid;
+    int i;
+    snprintf(path, sizeof path, "/tmp/mcp-test-client-%ld", (long)getpid());
+    argv[0] = "sh";
+    argv[1] = "-c";
+    argv[2] = script;
+    argv[3] = g_self;
+    argv[4] = path;
+    argv[5] = NULL;
+    c = mcp_client_new(&d);
+    EQ_INT(child_call(c, "x", NULL, 0), MCP_OK);
+    f = fopen(path, "r");
+    CHECK(f && fgets(text, sizeof text, f));
+    if (f) fclose(f);
+    unlink(path);
+    pid = atol(text);
+    CHECK(pid > 0);
+    if (tool) EQ_INT(child_call(c, tool, NULL, 0), status);
+    mcp_client_free(c);
+    for (i = 0; i < 100 && !is_gone(pid); i++) usleep(10000);
+    CHECK(pid > 0 && is_gone(pid));
+    if (pid > 0) (void)kill((pid_t)pid, SIGKILL);
+    EQ_INT(g_live, 0);
+}
+
+TEST(wrapper_without_a_zombie)
+{
+    signal(SIGCHLD, SIG_IGN);
+    wrapper_row("exec 3<&0; \"$0\" serve-ignore-eof-ignore-term <&3 & echo $! > \"$1\"; wait; true", NULL, 0);
+    wrapper_row("exec 3<&0; \"$0\" serve-ignore-eof-ignore-term <&3 & echo $! > \"$1\"; sleep 1", "hang", MCP_ERR_CLOSED);
+    wrapper_row("exec 3<&0; \"$0\" serve-ignore-eof <&3 & echo $! > \"$1\"; wait; true", NULL, 0);
+    signal(SIGCHLD, SIG_DFL);
+    no_children();
+}
+
 /* The loop of a program of one's own. */
 TEST(own_loop)
 {
@@ -2577,6 +2621,7 @@ int main(int argc, char **argv)
     RUN(deaf_child);
     RUN(stderr_handed_on);
     RUN(wrapper);
+    RUN(wrapper_without_a_zombie);
     RUN(own_loop);
     return test_end();
 }
