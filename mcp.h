@@ -51,7 +51,8 @@
 
    THREADS AND SIGNALS No threads, no signal handlers, no globals. One thing may be touched from any thread or signal
    handler: a poster (mcp_server_poster, mcp_client_poster), which hands a function back to the object's loop. The
-   blocking functions (run, wait, call, and mcp_client_free) block SIGPIPE in their thread while they run.
+   blocking functions (run, wait, call, and mcp_client_free) block SIGPIPE in their thread while they run, and take one
+   that came meanwhile.
 
    SWITCHES  Define them before the include. "everywhere" means in every file that includes mcp.h, the same way.
        MCP_IMPLEMENTATION  one file        makes the implementation
@@ -9060,14 +9061,27 @@ static void mcpi_sigpipe_block(mcpi_sigpipe *s)
 }
 
 /* Takes a SIGPIPE that came meanwhile, but none that was waiting before. Changes nothing else in the mask:
-   a callback may have done so. Keeps errno. */
+   a callback may have done so. Keeps errno.
+
+   A write's SIGPIPE is for the thread that wrote, and it alone can take it. What kill(2) sends is for the whole
+   process, and cannot be told apart: if it waits for any thread, it is taken here, too. Another thread may take it
+   first, so nothing here may wait for it; where there is no sigtimedwait (macOS, OpenBSD), the moment between the two
+   calls is left. */
 static void mcpi_sigpipe_restore(mcpi_sigpipe *s)
 {
-    int saved = errno, number;
+    int saved = errno;
     sigset_t set;
     (void)sigemptyset(&set);
     (void)sigaddset(&set, SIGPIPE);
-    if (!s->pending && mcpi_sigpipe_pending()) (void)sigwait(&set, &number);
+    if (!s->pending) {
+#if defined(_POSIX_REALTIME_SIGNALS) && _POSIX_REALTIME_SIGNALS > 0
+        struct timespec now = { 0, 0 };
+        (void)sigtimedwait(&set, NULL, &now);
+#else
+        int number;
+        if (mcpi_sigpipe_pending()) (void)sigwait(&set, &number);
+#endif
+    }
     if (!s->blocked) (void)MCPI_SIGMASK(SIG_UNBLOCK, &set, NULL);
     errno = saved;
 }

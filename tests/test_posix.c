@@ -1,6 +1,24 @@
 /* The operating system part: children, streams over descriptors, the stdout guard, posts, SIGPIPE, Unix sockets.
  * The program starts itself with an argument to be the child that is looked at. */
 #define _XOPEN_SOURCE 700                   /* posix_openpt */
+#define _DEFAULT_SOURCE 1
+#define _DARWIN_C_SOURCE 1
+#include <signal.h>
+#include <stdbool.h>
+
+/* A signal that is seen here may be gone the next moment. */
+static bool taken_by_another;
+static int seen_pending(sigset_t *set)
+{
+    int rc = sigpending(set), number;
+    sigset_t pipe;
+    if (!taken_by_another || rc != 0 || sigismember(set, SIGPIPE) != 1) return rc;
+    sigemptyset(&pipe);
+    sigaddset(&pipe, SIGPIPE);
+    return sigwait(&pipe, &number);
+}
+#define sigpending seen_pending
+
 #define MCP_IMPLEMENTATION
 #define MCP_STATIC
 #include "mcp.h"
@@ -1285,6 +1303,35 @@ static void sigpipe_alone(void)
 }
 TEST(sigpipe) { apart(sigpipe_alone); }
 
+/* A SIGPIPE for the whole process, which another thread takes as soon as this one has seen it: nobody waits for a
+   second one. */
+static void sigpipe_for_two(void)
+{
+    mcpi_sigpipe s;
+    sigset_t set;
+    int turn, number;
+    sigemptyset(&set);
+    sigaddset(&set, SIGPIPE);
+    for (turn = 0; turn < 2; turn++) {
+        mcpi_sigpipe_block(&s);
+        kill(getpid(), SIGPIPE);
+        taken_by_another = true;
+        (void)alarm(10);                    /* else it waits for ever */
+        errno = 77;
+        mcpi_sigpipe_restore(&s);
+        EQ_INT(errno, 77);
+        taken_by_another = false;
+        (void)alarm(0);
+        mcpi_sigpipe_block(&s);             /* and one that is taken before it is looked for */
+        kill(getpid(), SIGPIPE);
+        sigwait(&set, &number);
+        mcpi_sigpipe_restore(&s);
+        CHECK(!mcpi_sigpipe_pending());
+        sigprocmask(SIG_BLOCK, &set, NULL); /* the second time it was blocked before */
+    }
+}
+TEST(sigpipe_of_two_threads) { apart(sigpipe_for_two); }
+
 /* -- Unix sockets ----------------------------------------------------------------------------------------------------------- */
 
 static int connect_to(const char *path)
@@ -1409,6 +1456,7 @@ int main(int argc, char **argv)
     RUN(posts_race_with_close);
     RUN(poster_without_memory);
     RUN(sigpipe);
+    RUN(sigpipe_of_two_threads);
     RUN(unix_socket);
     RUN(clock_goes_on);
     unlink(in_dir("mcp-test-tool")); unlink(in_dir("first/mcp-test-tool")); unlink(in_dir("plain")); unlink(in_dir("badinterp"));
