@@ -386,7 +386,8 @@ MCP_API void    mcp_pending_free    (mcp_pending *p);
 struct pollfd;                              /* from <poll.h>, if you use it */
 
 /* A stream of bytes in both directions. read and write return the bytes moved (> 0), MCP_ERR_AGAIN when nothing moves
-   now, 0 from read at the end of the stream, any other negative number when it is broken. They never block. poll (may
+   now, 0 from read at the end of the stream, MCP_ERR_CLOSED when the peer has gone, any other negative number when it
+   is broken. They never block. poll (may
    be NULL) fills in what to wait for, at most cap entries, and returns how many there are; without it the owner's
    step has to be called whenever something may have come. close (may be NULL) is called once. */
 typedef struct mcp_io {
@@ -550,8 +551,9 @@ MCP_API mcp_id      mcp_server_after  (mcp_server *s, int ms, void (*fn)(void *o
 MCP_API int         mcp_server_cancel_timer(mcp_server *s, mcp_id timer);
 
 /* Blocks and serves until the end of stdio (or of desc.io, when no other peer is left), or until stop; then lets
-   unanswered requests end and output drain for at most drain_ms. MCP_OK, or the error that ended it. SIGPIPE is
-   blocked meanwhile in this thread. */
+   unanswered requests end and output drain for at most drain_ms. MCP_OK, or the error that ended it. A peer that goes
+   before it has read its last answers (EPIPE, ECONNRESET) is an end, too, and no error; the log has a warning. SIGPIPE
+   is blocked meanwhile in this thread. */
 MCP_API int  mcp_server_run    (mcp_server *s);
 /* Ends run (or makes step return MCP_ERR_CLOSED in the end): no new requests are taken, listens end, output drains.
    From a handler, a timer or a posted function; from elsewhere use a poster. */
@@ -3621,6 +3623,7 @@ typedef struct mcpi_stream {
     size_t mark;                            /* where the message that is being written begins */
     unsigned calm;
     bool open, eof, broken, oversize;       /* oversize: dropping up to the next line feed */
+    bool gone;                              /* broken, since the peer has closed its end */
     bool may_read, may_write;               /* poll said so, or there is no poll */
     int fd_at, fd_count;                    /* where pollfds put this stream's entries */
     mcp_stats *stats;
@@ -3783,7 +3786,7 @@ static int mcpi_stream_fill(mcpi_stream *st)
             (void)mcpi_grow(&st->alloc, &f->buf, &f->cap, f->cap * 2, 0);
         return MCP_OK;
     }
-    if (n == 0) { st->eof = true; return MCP_OK; }
+    if (n == 0 || n == MCP_ERR_CLOSED) { st->eof = true; return MCP_OK; }
     if (n == MCP_ERR_AGAIN) return MCP_ERR_AGAIN;
     st->broken = true;
     return MCP_ERR_TRANSPORT;
@@ -3909,7 +3912,7 @@ static int mcpi_stream_flush(mcpi_stream *st)
         if (!st->open || st->broken) { st->sent = st->out.len = 0; return MCP_ERR_CLOSED; }
         k = st->io.write(st->io.user, st->out.buf + st->sent, n);
         if (k == MCP_ERR_AGAIN || k == 0) { st->may_write = !st->io.poll; return MCP_ERR_AGAIN; }
-        if (k < 0) { st->broken = true; continue; }
+        if (k < 0) { st->broken = true; st->gone = k == MCP_ERR_CLOSED; continue; }
         st->sent += (size_t)k < n ? (size_t)k : n;
         st->stats->bytes_out += (uint64_t)k;
         if (n > MCPI_KEEP) st->calm = 0;
@@ -5858,11 +5861,13 @@ static void mcpi_conn_serve(mcp_conn *c)
     if (st->eof && !mcpi_stream_has_line(st)) mcpi_conn_drain(c);
 }
 
-/* Reading or writing failed: what was not said is lost, and whoever runs the server learns it. */
+/* Reading or writing failed: what was not said is lost, and whoever runs the server learns it. A peer that has gone
+   before it read its last answers is the usual end of a stdio server, and no error. (That its other end is still open
+   says nothing: a process that exits closes one after the other.) */
 static void mcpi_conn_lost(mcp_conn *c)
 {
     mcp_server *s = c->s;
-    if (c == s->main) s->end = MCP_ERR_TRANSPORT;
+    if (c == s->main && !c->st.gone) s->end = MCP_ERR_TRANSPORT;
     mcpi_say(s->error, sizeof s->error, "a peer is gone: reading or writing failed");
     mcpi_server_log(s, 1, s->error);
     mcpi_conn_close(c);
@@ -9026,11 +9031,12 @@ static bool mcpi_fd_ready(int fd, short events)
     return mcpi_poll(&p, 1, 0) > 0;
 }
 
-/* The status for errno. EWOULDBLOCK is EAGAIN on every system that has poll. */
+/* The status for errno. EWOULDBLOCK is EAGAIN on every system that has poll. ECONNRESET: the peer has closed its
+   socket, and not read all. */
 static int mcpi_errno_status(void)
 {
     if (errno == EAGAIN || errno == EINTR) return MCP_ERR_AGAIN;
-    return errno == EPIPE ? MCP_ERR_CLOSED : MCP_ERR_TRANSPORT;
+    return errno == EPIPE || errno == ECONNRESET ? MCP_ERR_CLOSED : MCP_ERR_TRANSPORT;
 }
 
 /* Bytes read, 0 at the end, or a status. A caller that lets it block does not hear of signals. */

@@ -107,7 +107,7 @@ static proc start(bool stdin_null)
         rc = mcp_server_run(s);
         mcp_server_free(s);
         signal(SIGPIPE, SIG_IGN);
-        if (write(1, "after\n", 6) < 0) rc = 3;         /* stdout is back where it was */
+        if (write(1, "after\n", 6) < 0 && errno != EPIPE) rc = 3;        /* stdout is back where it was */
         _exit(rc == MCP_OK ? 0 : 1);
     }
     close(to[0]);
@@ -205,7 +205,7 @@ TEST(ends)
     (void)hear(p.out, "\"id\":0", 3000);
     close(p.out);
     tell(p.in, J({"jsonrpc":"2.0","id":1,"method":"ping"}) "\n");
-    CHECK(ended(&p, 3000) < 4);
+    EQ_INT(ended(&p, 3000), 0);
     close(p.in);
 
     p = start(false);
@@ -213,6 +213,43 @@ TEST(ends)
     CHECK(strstr(hear(p.out, "after\n", 5000), "stopping") != NULL);
     EQ_INT(ended(&p, 3000), 0);
     close(p.in); close(p.out);
+}
+
+/* A client that leaves without reading its answers is an end like any other, over pipes and over a socket. What fails
+   for another reason is an error. */
+TEST(leaves_without_reading)
+{
+    int turn;
+    for (turn = 0; turn < 6; turn++) {
+        int a[2], rc;
+        mcp_server_desc d;
+        mcp_server *s;
+        mcp_tool t;
+        memset(&d, 0, sizeof d);
+        memset(&t, 0, sizeof t);
+        CHECK(socketpair(AF_UNIX, SOCK_STREAM, 0, a) == 0);
+        if (turn < 4) EQ_INT(mcp_io_fds(NULL, a[0], a[0], true, &d.io), MCP_OK);
+        else {
+            int full = open(turn == 4 ? "/dev/full" : "/dev/null", turn == 4 ? O_WRONLY : O_RDONLY);
+            if (full < 0) { close(a[0]); close(a[1]); continue; }          /* not on every system */
+            EQ_INT(mcp_io_fds(NULL, a[0], full, true, &d.io), MCP_OK);
+        }
+        d.name = "l"; d.version = "1"; d.log.level = -1;
+        s = mcp_server_new(&d);
+        t.name = "echo"; t.fn = echo;
+        (void)mcp_server_tool(s, &t);
+        if (turn == 1 || turn == 2) {       /* answers are there, and not read: ECONNRESET */
+            tell(a[1], INIT);
+            EQ_INT(mcp_server_step(s, NULL, 0), MCP_OK);
+        }
+        if (turn != 1) tell(a[1], INIT J({"jsonrpc":"2.0","id":1,"method":"ping"}) "\n");
+        if (turn == 3) { EQ_INT(mcp_server_step(s, NULL, 0), MCP_OK); tell(a[1], "{\"half\":"); }
+        if (turn < 4) close(a[1]);
+        rc = mcp_server_run(s);
+        EQ_INT(rc, turn < 4 ? MCP_OK : MCP_ERR_TRANSPORT);
+        mcp_server_free(s);
+        if (turn >= 4) close(a[1]);
+    }
 }
 
 /* The client has closed its end and reads on slowly: it gets the whole answer. */
@@ -514,6 +551,7 @@ int main(void)
     signal(SIGPIPE, SIG_IGN);                             /* ours, for tell; the server's is tested in its own process */
     RUN(stdio_round_trip);
     RUN(ends);
+    RUN(leaves_without_reading);
     RUN(slow_reader_at_the_end);
     RUN(sixteen_megabytes_both_ways);
     RUN(listening);
