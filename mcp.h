@@ -6580,13 +6580,17 @@ static void mcpi_server_accept(mcp_server *s)
     int fd, i;
     for (i = 0; i < 16; i++) {
         fd = mcpi_accept(s->listen_fd, principal, sizeof principal);
-        if (fd == MCP_ERR_TRANSPORT) s->accept_at = mcpi_server_clock(s) + 100;
-        if (fd < 0) return;
-        if (mcp_io_fds(&s->alloc, fd, fd, true, &io) != MCP_OK) { mcpi_close(&fd); continue; }
-        if (!mcp_server_attach(s, &io, principal)) {
-            mcpi_server_log(s, 1, "a peer was turned away: too many peers, or no memory");
-            io.close(io.user);
+        if (fd == MCP_ERR_TRANSPORT) {
+            if (!s->accept_at) mcpi_server_log(s, 1, "no descriptors are left: new peers have to wait");
+            s->accept_at = mcpi_server_clock(s) + 100;
         }
+        if (fd < 0) return;
+        s->accept_at = 0;
+        if (mcp_io_fds(&s->alloc, fd, fd, true, &io) == MCP_OK) {
+            if (mcp_server_attach(s, &io, principal)) continue;
+            io.close(io.user);
+        } else mcpi_close(&fd);
+        mcpi_server_log(s, 1, "a peer was turned away: too many peers, or no memory");
     }
 }
 

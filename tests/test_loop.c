@@ -352,6 +352,91 @@ TEST(listening)
     mcp_server_free(s);
 }
 
+/* A peer for which there is no memory, or no descriptor, is turned away or has to wait, and the log says so. */
+static int scarce_left = -1, warnings;                    /* allocations that still succeed; -1: all */
+static char warning[256];
+static void *scarce(void *user, void *ptr, size_t old_size, size_t new_size)
+{
+    (void)user; (void)old_size;
+    if (!new_size) { free(ptr); return NULL; }
+    if (scarce_left == 0) return NULL;
+    if (scarce_left > 0) scarce_left--;
+    return realloc(ptr, new_size);
+}
+static void warned(int level, const char *text, void *user)
+{
+    (void)user;
+    EQ_INT(level, 1);
+    warnings++;
+    snprintf(warning, sizeof warning, "%s", text);
+}
+
+TEST(no_room_for_a_peer)
+{
+    struct rlimit old, few;
+    mcp_server_desc d;
+    mcp_server *s;
+    int fd, left, i;
+    bool in = false;
+    memset(&d, 0, sizeof d);
+    snprintf(path, sizeof path, "/tmp/mcp-test-%d.sock", (int)getpid());
+    snprintf(address, sizeof address, "unix:%s", path);
+    d.name = "r"; d.version = "1"; d.listen = address;
+    d.alloc.resize = scarce;
+    d.log.fn = warned;
+    d.log.level = 1;
+    s = mcp_server_new(&d);
+    EQ_INT(mcp_server_step(s, NULL, 0), MCP_OK);
+    for (left = 0; left < 20 && !in; left++) {
+        char c;
+        warnings = 0;
+        fd = connect_to(path);
+        CHECK(fd >= 0);
+        scarce_left = left;
+        EQ_INT(mcp_server_step(s, NULL, 0), MCP_OK);
+        scarce_left = -1;
+        in = mcp_server_stats(s).peers == 1;
+        if (!in) {
+            EQ_INT(warnings, 1);
+            EQ_STR(warning, "a peer was turned away: too many peers, or no memory");
+            EQ_INT(recv(fd, &c, 1, MSG_DONTWAIT), 0);     /* and is not left hanging */
+        } else EQ_INT(warnings, 0);
+        close(fd);
+    }
+    CHECK(in && left > 3);
+    EQ_INT(mcp_server_step(s, NULL, 0), MCP_OK);
+    if (getrlimit(RLIMIT_NOFILE, &old) == 0) {
+        fd = connect_to(path);
+        few = old;
+        few.rlim_cur = (rlim_t)fd + 1;
+        EQ_INT(setrlimit(RLIMIT_NOFILE, &few), 0);
+        warnings = 0;
+        for (i = 0; i < 5; i++) {
+            EQ_INT(mcp_server_step(s, NULL, 0), MCP_OK);
+            usleep(120000);
+        }
+        EQ_INT(warnings, 1);                              /* once, not ten times a second */
+        EQ_STR(warning, "no descriptors are left: new peers have to wait");
+        (void)setrlimit(RLIMIT_NOFILE, &old);
+        EQ_INT(mcp_server_step(s, NULL, 0), MCP_OK);
+        EQ_INT(mcp_server_stats(s).peers, 1);
+        tell(fd, INIT);
+        (void)mcp_server_step(s, NULL, 0);
+        CHECK(strstr(hear(fd, "\"id\":0", 1000), "protocolVersion") != NULL);
+        (void)setrlimit(RLIMIT_NOFILE, &few);             /* the next time it is told again */
+        EQ_INT(warnings, 1);
+        (void)setrlimit(RLIMIT_NOFILE, &old);
+        i = connect_to(path);
+        (void)setrlimit(RLIMIT_NOFILE, &few);
+        (void)mcp_server_step(s, NULL, 0);
+        EQ_INT(warnings, 2);
+        (void)setrlimit(RLIMIT_NOFILE, &old);
+        close(i);
+        close(fd);
+    }
+    mcp_server_free(s);
+}
+
 /* -- posts ---------------------------------------------------------------------------------------------------------------------- */
 
 static int ran_in_loop, ran_without;
@@ -555,6 +640,7 @@ int main(void)
     RUN(slow_reader_at_the_end);
     RUN(sixteen_megabytes_both_ways);
     RUN(listening);
+    RUN(no_room_for_a_peer);
     RUN(posting);
     RUN(own_loop);
     RUN(detached_after_poll);
