@@ -5073,7 +5073,8 @@ static void mcpi_peek(mcp_req *r)
     while (f->peek < f->len) {
         char *line = f->buf + f->peek, *lf = (char *)memchr(line, '\n', f->len - f->peek);
         if (!lf) break;
-        if (mcpi_peek_line(r, f, line, (size_t)(lf - line))) {
+        if (!(st->oversize && f->peek == f->pos) &&         /* that is the rest of a line that is dropped */
+            mcpi_peek_line(r, f, line, (size_t)(lf - line))) {
             mcpi_server_trace(r->s, "<-", line, (size_t)(lf - line));
             r->s->stats.messages_in++;
             memset(line, ' ', (size_t)(lf - line));

@@ -1671,6 +1671,58 @@ TEST(freed_by_a_detach)
     }
 }
 
+/* The rest of a line that is dropped is no message, whatever it looks like, for a handler that listens while it works:
+   neither when it comes whole nor in two pieces. What stands behind it is one. */
+static int rest_turn;
+static void with_the_rest(void *owner, void *arg)
+{
+    static const char cancel[] = J({"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":5}});
+    static const char ping[] = "\n" J({"jsonrpc":"2.0","id":9,"method":"ping"}) "\n";
+    mcp_server *s = (mcp_server *)owner;
+    mcp_req *r = mcp_server_req(s, kept[0]);
+    peer *p = (peer *)arg;
+    ptrdiff_t n;
+    CHECK(r != NULL);
+    write_all(p, cancel, sizeof cancel - 1);
+    fake_now += 10;
+    if (rest_turn) CHECK(!mcp_req_cancelled(r));
+    write_all(p, ping, sizeof ping - 1);
+    fake_now += 10;
+    CHECK(!mcp_req_cancelled(r));
+    n = p->io.read(p->io.user, p->text, 1000);
+    p->text[n > 0 ? n : 0] = 0;
+    EQ_STR(p->text, J({"jsonrpc":"2.0","id":9,"result":{}}) "\n");  /* answered while this one works */
+}
+
+TEST(the_rest_of_a_dropped_line)
+{
+    for (rest_turn = 0; rest_turn < 2; rest_turn++) {
+        mcp_server_desc d;
+        mcp_server *s;
+        peer p;
+        char big[3000];
+        memset(&d, 0, sizeof d);
+        d.max_message = 2000;
+        s = server_with(&d);
+        p = join(s);
+        add(s, "holds", deferring_quietly);
+        kept_count = 0;
+        legacy(&p);
+        EQ_STR(call(&p, "holds", "{}"), "");
+        memset(big, 'x', sizeof big);
+        write_all(&p, big, sizeof big);
+        CHECK(strstr(hear(&p), "over the limit") != NULL);
+        CHECK(mcp_server_after(s, 0, with_the_rest, &p) != 0);
+        (void)hear(&p);
+        EQ_INT(mcp_server_stats(s).cancelled, 0);
+        EQ_INT(mcp_server_stats(s).oversize, 1);
+        EQ_INT(mcp_req_text(mcp_server_req(s, kept[0]), "done"), MCP_OK);
+        CHECK(strstr(hear(&p), "done") != NULL);
+        EQ_STR(say(&p, J({"jsonrpc":"2.0","id":1,"method":"ping"})), J({"jsonrpc":"2.0","id":1,"result":{}}) "\n");
+        end(s, &p);
+    }
+}
+
 /* Keys may hold U+0000, and then are none of the names that they begin with. */
 static void nul_keys(mcp_req *r, void *user)
 {
@@ -1803,6 +1855,7 @@ int main(void)
     RUN(peers_do_not_meddle);
     RUN(a_full_buffer_is_not_copied_for_each_read);
     RUN(freed_by_a_detach);
+    RUN(the_rest_of_a_dropped_line);
     RUN(keys_with_a_nul);
     RUN(null_is_harmless);
     return test_end();
