@@ -477,7 +477,11 @@ typedef struct mcp_server_desc {
     size_t max_queue;                       /* bytes that wait for a peer that does not read; over it notifications
                                                are dropped and counted; default 16 MiB */
     int max_inflight;                       /* unanswered requests of one peer; default 1024; over it: error
-                                               -31000, busy */
+                                               -31000, busy. It bounds their number, not their bytes: a deferred
+                                               request holds its params (text of n bytes takes up to 16 n), so one
+                                               peer can make the server hold 16 * max_inflight * max_message. Lower
+                                               both for peers that are not trusted. What has been answered keeps
+                                               three buffers of at most 64 KiB for the next request */
     int max_peers;                          /* default 256 */
     int drain_ms;                           /* at EOF or stop: how long answers may still take, and then anew for each
                                                byte that the peer reads, up to ten times this; default 1000 */

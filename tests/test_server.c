@@ -1671,6 +1671,49 @@ TEST(freed_by_a_detach)
     }
 }
 
+/* What the description says of max_inflight: a deferred request holds at most 16 times the text of its params, and
+   one that was answered three small buffers. */
+TEST(what_deferred_requests_hold)
+{
+    enum { SIZE = 300000, N = 4 };
+    static const char *const parts[] = { "1,", "[],", "\"\",", "{\"\":1},", "[1]," };
+    size_t k;
+    for (k = 0; k < sizeof parts / sizeof *parts; k++) {
+        mcp_server_desc d;
+        mcp_server *s;
+        peer p;
+        char *line = (char *)malloc(SIZE + 300);
+        size_t n, len = strlen(parts[k]);
+        long first = 0;
+        int i;
+        memset(&d, 0, sizeof d);
+        d.alloc.resize = counting;
+        fail_at = -1;
+        live_bytes = 0;
+        s = server_with(&d);
+        p = join(s);
+        add(s, "holds", deferring_quietly);
+        add(s, "echo", echo);
+        kept_count = 0;
+        legacy(&p);
+        for (i = 0; i < N; i++) {
+            n = (size_t)sprintf(line, "{\"jsonrpc\":\"2.0\",\"id\":%d,\"method\":\"tools/call\",\"params\":{\"name\":\"holds\",\"arguments\":{\"x\":[", i);
+            while (n < SIZE) { memcpy(line + n, parts[k], len); n += len; }
+            strcpy(line + n - 1, "]}}}");
+            EQ_STR(say(&p, line), "");
+            if (i == 0) first = live_bytes;
+        }
+        EQ_INT(kept_count, N);
+        CHECK(live_bytes - first > (N - 1) * SIZE && live_bytes - first < 16L * (N - 1) * (SIZE + 4096));
+        for (i = 0; i < N; i++) EQ_INT(mcp_req_text(mcp_server_req(s, kept[i]), "x"), MCP_OK);
+        for (i = 0; i < 200; i++) (void)call(&p, "echo", "{\"text\":\"small\"}");
+        CHECK(live_bytes < (N + 1) * 3 * 65536 + (2 << 20) + 200000);     /* and the input buffer its 1 MiB, twice */
+        end(s, &p);
+        EQ_INT(live_bytes, 0);
+        free(line);
+    }
+}
+
 /* The rest of a line that is dropped is no message, whatever it looks like, for a handler that listens while it works:
    neither when it comes whole nor in two pieces. What stands behind it is one. */
 static int rest_turn;
@@ -1855,6 +1898,7 @@ int main(void)
     RUN(peers_do_not_meddle);
     RUN(a_full_buffer_is_not_copied_for_each_read);
     RUN(freed_by_a_detach);
+    RUN(what_deferred_requests_hold);
     RUN(the_rest_of_a_dropped_line);
     RUN(keys_with_a_nul);
     RUN(null_is_harmless);
