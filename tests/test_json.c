@@ -259,6 +259,42 @@ TEST(strings)
     EQ_STR(written(v), "{\"a\\u0000b\":1,\"a\":2,\"k" FFFD "\":3}");
 }
 
+/* Strings that need bytes of the arena, as key and as value, wherever the tape ends at that time. */
+TEST(strings_where_the_tape_ends)
+{
+    static const char tail[] = "{\"a\":\"\\ud800 is longer than two nodes\",\"\\udc00\":\"\\ud800\",\"\\ud800\":[0]}]";
+    static const char want[] = "{\"a\":\"" FFFD " is longer than two nodes\",\"" FFFD "\":\"" FFFD "\",\"" FFFD "\":[0]}]";
+    static const char guard[64] = "what stands behind the arena";
+    int n, wrong = 0, fits = 0, fixed;
+    for (n = 0; n < 1000; n++)
+        for (fixed = 0; fixed < 2; fixed++) {
+            char text[2048], *block = NULL;
+            const mcp_json *v;
+            mcp_arena a;
+            size_t at = 1;
+            int i;
+            text[0] = '[';
+            if (fixed) {
+                block = (char *)malloc((size_t)n + sizeof guard);
+                if (!block) exit(2);
+                memcpy(block + n, guard, sizeof guard);
+                mcp_arena_fixed(&a, block, (size_t)n);
+            } else {
+                mcp_arena_init(&a, NULL, 0);
+                for (i = 0; i < n / 2; i++, at += 2) memcpy(text + at, "1,", 2);
+            }
+            memcpy(text + at, tail, sizeof tail);
+            v = mcp_json_parse_inplace(&a, text, at + sizeof tail - 1, NULL);
+            fits += v != NULL;
+            wrong += (!v && !fixed) || (v && strcmp(written(v) + at, want) != 0);
+            wrong += fixed && memcmp(block + n, guard, sizeof guard) != 0;
+            mcp_arena_free(&a);
+            free(block);
+        }
+    CHECK(fits > 1500 && fits < 1950);
+    EQ_INT(wrong, 0);
+}
+
 TEST(utf8)
 {
     /* ill-formed sequences, and what stands for them when replacing */
@@ -652,6 +688,7 @@ int main(void)
     RUN(prefixes);
     RUN(mutations);
     RUN(strings);
+    RUN(strings_where_the_tape_ends);
     RUN(utf8);
     RUN(depth);
     RUN(wide);
