@@ -1551,11 +1551,11 @@ static bool mcpi_tape_grow(mcpi_reader *r, size_t extra)
 }
 
 /* n more bytes for a string, from the arena while the tape grows in it: from its end. There is still room for
-   the node that is being made, and one more: a key's value. */
+   the node that is being made, and behind a key for its value. That value may have the last place of the tape. */
 static char *mcpi_reader_alloc(mcpi_reader *r, size_t n)
 {
     size_t used = (size_t)((char *)(r->node + 2) - (char *)r->tape);
-    if (n > r->arena->left - used && !mcpi_tape_grow(r, n)) return NULL;
+    if ((used > r->arena->left || n > r->arena->left - used) && !mcpi_tape_grow(r, n)) return NULL;
     r->arena->left -= n;
     mcpi_tape_room(r);
     return r->arena->next + r->arena->left;
