@@ -1520,17 +1520,11 @@ typedef struct mcpi_reader {
     mcp_arena *arena;
     const char *end;
     unsigned flags;
-    mcp_json *tape, *node, *room;           /* the first node; the next to be written; node < room: two more fit */
+    mcp_json *tape, *node, *room;           /* first node, the next to be written, the end of what fits */
     mcp_json *open, *last;                  /* the innermost open container; the last finished value in it */
     mcp_json top;                           /* stands in for a container around the whole text */
     const char *stop;                       /* where reading failed; NULL: no memory */
 } mcpi_reader;
-
-static inline void mcpi_tape_room(mcpi_reader *r)
-{
-    size_t nodes = r->arena->left / sizeof *r->tape;
-    r->room = r->tape + (nodes ? nodes - 1 : 0);
-}
 
 /* The tape has what the arena has free. When that runs out, it moves to a new block of at least twice the
    size. `extra`: bytes wanted besides. */
@@ -1542,7 +1536,7 @@ static bool mcpi_tape_grow(mcpi_reader *r, size_t extra)
     if (used > MCP_NTS / 4 || extra > MCP_NTS / 4) return false;
     if (!mcpi_arena_block(r->arena, used * 2 + 16 * sizeof *old + extra)) return false;
     r->tape = (mcp_json *)(void *)r->arena->next;
-    mcpi_tape_room(r);
+    r->room = r->tape + r->arena->left / sizeof *r->tape;
     if (used) memcpy(r->tape, old, used);
     r->node = r->tape + (r->node - old);
     if (r->open != &r->top) r->open = r->tape + (r->open - old);
@@ -1557,7 +1551,7 @@ static char *mcpi_reader_alloc(mcpi_reader *r, size_t n)
     size_t used = (size_t)((char *)(r->node + 2) - (char *)r->tape);
     if ((used > r->arena->left || n > r->arena->left - used) && !mcpi_tape_grow(r, n)) return NULL;
     r->arena->left -= n;
-    mcpi_tape_room(r);
+    r->room = r->tape + r->arena->left / sizeof *r->tape;
     return r->arena->next + r->arena->left;
 }
 
@@ -1707,7 +1701,7 @@ static bool mcpi_read(mcpi_reader *r, char *text)
 #define MCPI_REFUSE(where) do { r->stop = (where); return false; } while (0)
 #define MCPI_LEND() (r->node = node, r->open = open, r->last = last)
 #define MCPI_TAKE_BACK() (node = r->node, room = r->room, open = r->open, last = r->last)
-#define MCPI_ROOM() do { if (node >= room) { \
+#define MCPI_ROOM() do { if (room - node < 2) { \
         MCPI_LEND(); \
         if (!mcpi_tape_grow(r, 0)) return false; \
         MCPI_TAKE_BACK(); } } while (0)
@@ -1847,7 +1841,7 @@ static const mcp_json *mcpi_parse(mcp_arena *a, const char *text, char *here, si
         r.end = here + n;
         r.flags = flags;
         r.tape = r.node = (mcp_json *)(void *)a->next;
-        mcpi_tape_room(&r);
+        r.room = r.tape + a->left / sizeof *r.tape;
         r.open = &r.top;
         if (mcpi_read(&r, here)) {
             used = mcpi_align((size_t)((char *)r.node - (char *)r.tape));
@@ -2095,7 +2089,7 @@ static mcpi_decimal mcpi_decimal_read(const char *p, size_t n)
     d.more = false;
     if (d.negative) p++;
     if (n < 20) {                           /* nothing can overflow */
-        for (; p < end && (unsigned char)(*p - '0') < 10; p++) d.w = d.w * 10 + (unsigned)(*p - '0');
+        for (; MCPI_FAST && p < end && (unsigned char)(*p - '0') < 10; p++) d.w = d.w * 10 + (unsigned)(*p - '0');
         for (; p < end && (*p | 32) != 'e'; p++) {
             if (*p == '.') point = p + 1;
             else d.w = d.w * 10 + (unsigned)(*p - '0');
@@ -5029,9 +5023,15 @@ static void mcpi_req_read_params(mcp_req *r)
     uint32_t left;
     if (!r->params) return;
     mcpi_each_key(k, left, r->params) {
-        if (k->n == 4 && memcmp(k->u.text, "name", 4) == 0) r->name = k + 1;
-        if (k->n == 5 && memcmp(k->u.text, "_meta", 5) == 0) r->meta = k + 1;
-        if (k->n == 9 && memcmp(k->u.text, "arguments", 9) == 0) r->args = k + 1;
+        const mcp_json **to;
+        const char *word;
+        switch (k->n) {
+        case 4:  word = "name"; to = &r->name; break;
+        case 5:  word = "_meta"; to = &r->meta; break;
+        case 9:  word = "arguments"; to = &r->args; break;
+        default: continue;
+        }
+        if (memcmp(k->u.text, word, k->n) == 0) *to = k + 1;
     }
 }
 
@@ -5589,21 +5589,22 @@ static void mcpi_read_claims(mcp_req *r, mcpi_claims *k)
     memset(k, 0, sizeof *k);
     if (mcp_json_type(r->meta) != MCP_JSON_OBJECT) return;
     mcpi_each_key(m, left, r->meta) {
-        const mcp_json *v = m + 1;
-        const char *key = m->u.text;
+        const mcp_json *v = m + 1, **to;
+        const char *key = m->u.text, *word;
         size_t len = m->n;
         if (len <= sizeof prefix - 1 || memcmp(key, prefix, sizeof prefix - 1) != 0) {
             if (len == 13 && memcmp(key, "progressToken", 13) == 0 && mcpi_is_id(v)) r->token = v;
             continue;
         }
         key += sizeof prefix - 1;
-        switch (len - (sizeof prefix - 1)) {                /* each of the four has a length of its own */
-        case 8:  if (memcmp(key, "logLevel", 8) == 0) k->level = v; break;
-        case 10: if (memcmp(key, "clientInfo", 10) == 0) k->client = v; break;
-        case 15: if (memcmp(key, "protocolVersion", 15) == 0) k->version = v; break;
-        case 18: if (memcmp(key, "clientCapabilities", 18) == 0) k->caps = v; break;
-        default: break;
+        switch (len -= sizeof prefix - 1) {                 /* each of the four has a length of its own */
+        case 8:  word = "logLevel"; to = &k->level; break;
+        case 10: word = "clientInfo"; to = &k->client; break;
+        case 15: word = "protocolVersion"; to = &k->version; break;
+        case 18: word = "clientCapabilities"; to = &k->caps; break;
+        default: continue;
         }
+        if (memcmp(key, word, len) == 0) *to = v;
     }
 }
 
