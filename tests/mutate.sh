@@ -3,6 +3,7 @@
 # run until one fails.
 #
 #   mutate.sh [NAME...]         all mutants, or those named
+#   mutate.sh -l                only says of each whether its text stands in mcp.h exactly once: `ok` or `stale`
 #
 # Prints a line for each mutant: `killed`, with the test that saw it; `survived`; `known`, a survivor that the list
 # gives a reason for; `stale`, its text does not stand in mcp.h exactly once; `does not compile`, a mistake in the
@@ -13,35 +14,45 @@ cd "$(dirname "$0")/.." || exit 1
 : "${CC:=cc}" "${BUILD:=build}" "${LIMIT:=60}"
 list=tests/mutants.txt work=$BUILD/mutate.tmp
 all=${TESTS:-json writer numbers memory rpc more posix server loop faults client}
-rm -rf "$work"; mkdir -p "$work/1" "$work/2"
-trap 'rm -rf "$work"' EXIT
-trap 'exit 1' INT TERM
 limit=
 command -v timeout >/dev/null 2>&1 && limit="timeout $LIMIT"
 
 # field NAME KEY: what the entry says behind KEY
 field() { awk -v name="$1" -v key="$2:" '$1 == "name:" { on = $2 == name } on && $1 == key { sub(/^[^ ]* */, ""); print }' "$list"; }
 
-# mutant NAME: mcp.h with that fault; fails when the text does not stand there exactly once
-mutant()
+# place NAME FILE: FILE with that fault; fails when its text does not stand there exactly once
+# place -l FILE: a line for each mutant, `ok` or `stale`; fails when one is stale
+place()
 {
-    awk -v name="$1" '
-        FNR == NR && /^name: / { on = $2 == name }
-        FNR == NR && on && /^- / { old = old (n++ ? "\n" : "") substr($0, 3) }
-        FNR == NR && on && /^\+ ?/ { new = new (m++ ? "\n" : "") substr($0, 3) }
+    awk -v wanted="$1" '
+        FNR == NR && /^name: / { name[++i] = $2 }
+        FNR == NR && /^- / { old[i] = old[i] (old[i] == "" ? "" : "\n") substr($0, 3) }
+        FNR == NR && /^\+/ { new[i] = new[i] (n[i]++ ? "\n" : "") substr($0, 3) }
         FNR != NR { text = $0 }
         END {
-            at = index(text, old)
-            if (!n || !at || index(substr(text, at + 1), old)) exit 1
-            printf "%s%s%s", substr(text, 1, at - 1), new, substr(text, at + length(old))
-        }' "$list" RS='\001' mcp.h
+            for (k = 1; k <= i; k++) {
+                if (wanted != "-l" && wanted != name[k]) continue
+                at = old[k] == "" ? 0 : index(text, old[k])
+                once = at && !index(substr(text, at + 1), old[k])
+                if (wanted == "-l") print (once ? "ok     " : "stale  ") name[k]
+                else if (once) printf "%s%s%s", substr(text, 1, at - 1), new[k], substr(text, at + length(old[k]))
+                found++
+                stale += !once
+            }
+            exit stale > 0 || !found
+        }' "$list" RS='\001' "$2"
 }
+
+[ "$1" != -l ] || { place -l mcp.h; exit; }
+rm -rf "$work"; mkdir -p "$work/1" "$work/2"
+trap 'rm -rf "$work"' EXIT
+trap 'exit 1' INT TERM
 
 # try LANE NAME: the verdict, one line
 try()
 {
     dir=$work/$1 first=$(field "$2" tests) reason=$(field "$2" reason) tests=
-    mutant "$2" >"$dir/mcp.h" || { echo "stale"; return; }
+    place "$2" mcp.h >"$dir/mcp.h" || { echo "stale"; return; }
     for t in $first; do case " $all " in *" $t "*) tests="$tests $t";; esac; done
     for t in $all; do case " $first " in *" $t "*) ;; *) tests="$tests $t";; esac; done
     for t in $tests; do

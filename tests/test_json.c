@@ -86,7 +86,8 @@ TEST(grammar)
     CHECK(mcp_json_parse(&arena, "12", 1, NULL) != NULL);               /* a slice */
 }
 
-/* Every prefix, in a block of its size: only the whole text is accepted. And every byte replaced. */
+/* Every prefix, in a block of its size and with the rest behind it: only the whole text is accepted, and the rest is
+   nobody's business. */
 TEST(prefixes)
 {
     static const char *const texts[] = {
@@ -100,19 +101,60 @@ TEST(prefixes)
         int wrong = 0;
         while (texts[t][whole - 1] == ' ') whole--;
         for (n = 0; n <= len; n++) {
-            unsigned flags;
-            for (flags = 0; flags < 2; flags++) {
-                char *block = exact(texts[t], n);
-                size_t pos = MCP_NTS;
+            unsigned i;
+            for (i = 0; i < 4; i++) {
+                size_t size = i & 2 ? len : n, pos = MCP_NTS;
+                char *block = exact(texts[t], size);
                 const mcp_json *v;
                 mcp_arena_reset(&arena);
-                v = mcpi_parse(&arena, block, block, n, flags, &pos);
+                v = mcpi_parse(&arena, block, block, n, i & 1 ? MCPI_REPLACE_UTF8 : 0, &pos);
                 wrong += (v != NULL) != (n >= whole);
                 if (!v) wrong += pos > n;
+                wrong += memcmp(block + n, texts[t] + n, size - n) != 0;
                 free(block);
             }
         }
         EQ_INT(wrong, 0);
+    }
+}
+
+/* The text ends where it is said to end, whatever stands behind it. */
+TEST(slices)
+{
+    static const struct { const char *text; size_t n; const char *want; } t[] = {
+        { "12", 1, "1" }, { "1.5", 1, "1" }, { "1.55", 3, "1.5" }, { "1e55", 3, "1e5" }, { "01", 1, "0" }, { "-12", 2, "-1" }, { "1]", 1, "1" },
+        { "truee", 4, "true" }, { "falsee", 5, "false" }, { "nulll", 4, "null" }, { "\"a\"b\"", 3, "\"a\"" }, { "1  1", 3, "1" },
+        { "[1]]", 3, "[1]" }, { "{\"a\":{}}}", 8, "{\"a\":{}}" }, { "[] []", 3, "[]" },
+    };
+    static const struct { const char *text; size_t n, pos; } bad[] = {
+        { "[[1]]", 4, 4 }, { "{\"a\":{}}", 7, 7 }, { "true", 3, 3 }, { "false", 4, 4 }, { "null", 2, 2 }, { "1.5", 2, 2 }, { "1e5", 2, 2 }, { "-1", 1, 1 },
+        { "\"a\"", 2, 2 }, { "[1]", 2, 2 }, { "[1,1]", 3, 3 }, { "[1,1]", 4, 4 }, { "{\"a\":1}", 4, 4 }, { "{\"a\":1}", 5, 5 }, { "{\"a\":1}", 1, 1 }, { "{}", 1, 1 },
+        { "\"\\u00411\"", 6, 2 }, { "\"\\n\"", 2, 2 }, { "\"]\"", 2, 2 }, { "[\"]\"]", 3, 3 }, { "1", 0, 0 },
+    };
+    size_t i;
+    for (i = 0; i < sizeof t / sizeof *t; i++) {
+        char *block = exact(t[i].text, strlen(t[i].text));
+        mcp_arena_reset(&arena);
+        EQ_STR(written(mcp_json_parse_inplace(&arena, block, t[i].n, NULL)), t[i].want);
+        mcp_arena_reset(&arena);
+        EQ_STR(written(mcp_json_parse(&arena, t[i].text, t[i].n, NULL)), t[i].want);
+        free(block);
+    }
+    for (i = 0; i < sizeof bad / sizeof *bad; i++) {
+        char *block = exact(bad[i].text, strlen(bad[i].text));
+        size_t pos = 12345;
+        mcp_arena_reset(&arena);
+        CHECK(!mcp_json_parse_inplace(&arena, block, bad[i].n, &pos));
+        EQ_INT(pos, bad[i].pos);
+        CHECK(!mcp_json_parse(&arena, bad[i].text, bad[i].n, &pos));
+        EQ_INT(pos, bad[i].pos);
+        free(block);
+    }
+    {
+        char brackets[] = "[]1";                            /* an empty one, behind a bracket */
+        size_t pos = 12345;
+        CHECK(!mcp_json_parse_inplace(&arena, brackets + 2, 0, &pos));
+        EQ_INT(pos, 0);
     }
 }
 
@@ -257,6 +299,42 @@ TEST(strings)
     EQ_MEM(mcp_json_keyn(w, &n), n, "a\0b");
     EQ_STR(mcp_json_key(w), "a");
     EQ_STR(written(v), "{\"a\\u0000b\":1,\"a\":2,\"k" FFFD "\":3}");
+}
+
+/* Strings that need bytes of the arena, as key and as value, wherever the tape ends at that time. */
+TEST(strings_where_the_tape_ends)
+{
+    static const char tail[] = "{\"a\":\"\\ud800 is longer than two nodes\",\"\\udc00\":\"\\ud800\",\"\\ud800\":[0]}]";
+    static const char want[] = "{\"a\":\"" FFFD " is longer than two nodes\",\"" FFFD "\":\"" FFFD "\",\"" FFFD "\":[0]}]";
+    static const char guard[64] = "what stands behind the arena";
+    int n, wrong = 0, fits = 0, fixed;
+    for (n = 0; n < 1000; n++)
+        for (fixed = 0; fixed < 2; fixed++) {
+            char text[2048], *block = NULL;
+            const mcp_json *v;
+            mcp_arena a;
+            size_t at = 1;
+            int i;
+            text[0] = '[';
+            if (fixed) {
+                block = (char *)malloc((size_t)n + sizeof guard);
+                if (!block) exit(2);
+                memcpy(block + n, guard, sizeof guard);
+                mcp_arena_fixed(&a, block, (size_t)n);
+            } else {
+                mcp_arena_init(&a, NULL, 0);
+                for (i = 0; i < n / 2; i++, at += 2) memcpy(text + at, "1,", 2);
+            }
+            memcpy(text + at, tail, sizeof tail);
+            v = mcp_json_parse_inplace(&a, text, at + sizeof tail - 1, NULL);
+            fits += v != NULL;
+            wrong += (!v && !fixed) || (v && strcmp(written(v) + at, want) != 0);
+            wrong += fixed && memcmp(block + n, guard, sizeof guard) != 0;
+            mcp_arena_free(&a);
+            free(block);
+        }
+    CHECK(fits > 1500 && fits < 1950);
+    EQ_INT(wrong, 0);
 }
 
 TEST(utf8)
@@ -650,8 +728,10 @@ int main(void)
     mcp_arena_init(&arena, NULL, 0);
     RUN(grammar);
     RUN(prefixes);
+    RUN(slices);
     RUN(mutations);
     RUN(strings);
+    RUN(strings_where_the_tape_ends);
     RUN(utf8);
     RUN(depth);
     RUN(wide);
