@@ -6748,12 +6748,15 @@ static void mcpi_form_extra(mcpi_form *f, const char *json)
 }
 
 /* What all entries have. */
-static void mcpi_form_named(mcpi_form *f, const char *name, const char *title, const char *description,
-                            const char *icons, const char *meta)
+static void mcpi_form_named(mcpi_form *f, const char *name, const char *title, const char *description)
 {
     mcpi_form_str(f, "name", name);
     mcpi_form_str(f, "title", title);
     mcpi_form_str(f, "description", description);
+}
+
+static void mcpi_form_looks(mcpi_form *f, const char *icons, const char *meta)
+{
     mcpi_form_json(f, "icons", icons, MCP_JSON_ARRAY);
     mcpi_form_json(f, "_meta", meta, MCP_JSON_OBJECT);
 }
@@ -6930,10 +6933,11 @@ int mcp_server_tool(mcp_server *s, const mcp_tool *t)
     x = mcpi_feature_begin(&f, s, MCPI_TOOLS, t->name, t->fn, whose, sizeof whose);
     if (x) {
         x->user = t->user;
-        mcpi_form_named(&f, t->name, t->title, t->description, t->icons, t->meta);
+        mcpi_form_named(&f, t->name, t->title, t->description);
         schema = mcpi_form_schema(&f, t->input_schema);
         mcpi_form_json(&f, "outputSchema", t->output_schema, MCP_JSON_OBJECT);
         mcpi_form_json(&f, "annotations", t->annotations, MCP_JSON_OBJECT);
+        mcpi_form_looks(&f, t->icons, t->meta);
         mcpi_form_extra(&f, t->extra);
         mcpi_feature_required(&f, x, mcp_json_get(schema, "required"));
     }
@@ -6951,7 +6955,8 @@ int mcp_server_prompt(mcp_server *s, const mcp_prompt *p)
     if (x) {
         x->user = p->user;
         mcpi_feature_completes(&f, x, p->complete);
-        mcpi_form_named(&f, p->name, p->title, p->description, p->icons, p->meta);
+        mcpi_form_named(&f, p->name, p->title, p->description);
+        mcpi_form_looks(&f, p->icons, p->meta);
         arguments = mcpi_form_parse(&f, &f.arena, "arguments", p->arguments, MCP_JSON_ARRAY);
         if (arguments) mcp_put_json(&f.w, "arguments", arguments);
         mcpi_feature_required(&f, x, arguments);
@@ -6995,7 +7000,8 @@ int mcp_server_resource(mcp_server *s, const mcp_resource *d)
         if (is_template && mcpi_is_templatecut(d->uri, part) < 1)
             f.status = mcpi_server_fail(s, MCP_ERR_ARGUMENT, "%s: only {name}, {+name} and {/name} are known", whose);
         mcpi_form_str(&f, is_template ? "uriTemplate" : "uri", d->uri);
-        mcpi_form_named(&f, d->name ? d->name : d->uri, d->title, d->description, d->icons, d->meta);
+        mcpi_form_named(&f, d->name ? d->name : d->uri, d->title, d->description);
+        mcpi_form_looks(&f, d->icons, d->meta);
         mcpi_form_str(&f, "mimeType", d->mime);
         mcpi_form_json(&f, "annotations", d->annotations, MCP_JSON_OBJECT);
         if (!is_template) mcpi_form_data(&f, x, d);

@@ -523,7 +523,7 @@ TEST(registration)
     CHECK(strstr(call(&p, "a", "{\"text\":\"now\"}"), "now") != NULL);
     EQ_INT(mcp_server_remove(s, MCP_LIST_TOOLS, "a"), MCP_OK);
     EQ_INT(mcp_server_remove(s, MCP_LIST_TOOLS, "a"), MCP_ERR_UNKNOWN);
-    EQ_INT(mcp_server_remove(s, 2, "b"), MCP_ERR_ARGUMENT);
+    EQ_INT(mcp_server_remove(s, 3, "b"), MCP_ERR_ARGUMENT);
     CHECK(strstr(call(&p, "a", "{}"), "Unknown tool") != NULL);
     EQ_INT(mcp_server_remove(s, MCP_LIST_TOOLS, "b"), MCP_OK);
     CHECK(strstr(say(&p, J({"jsonrpc":"2.0","id":1,"method":"tools/list"})), "\"tools\":[]") != NULL);
