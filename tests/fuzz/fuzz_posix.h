@@ -46,6 +46,7 @@ static mcp_io new_line(line *x)
 }
 
 /* Only here is SIGPIPE ignored: the library has to see to it itself. */
+static void no_sigpipe(int number) { MUST(number != SIGPIPE); }
 static size_t put_bytes(int fd, const void *bytes, size_t n)
 {
     void (*old)(int) = signal(SIGPIPE, SIG_IGN);
@@ -168,6 +169,7 @@ static void begin(void)
     memset(lines, 0, sizeof lines); memset(sent_at, 0, sizeof sent_at); memset(done_at, 0, sizeof done_at);
     sent = posted = ran = server_ended = client_ended = 0;
     clean = fuzz_pick(4) == 0;
+    (void)signal(SIGPIPE, no_sigpipe);
     sd.name = cd.name = "f"; sd.version = cd.version = "1"; sd.log.fn = cd.log.fn = quiet; sd.now_ms = cd.now_ms = slow_clock;
     sd.io = new_line(&lines[0]); cd.io = new_line(&lines[1]);
     sd.drain_ms = cd.grace_ms = 50;
