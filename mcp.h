@@ -51,7 +51,8 @@
 
    THREADS AND SIGNALS No threads, no signal handlers, no globals. One thing may be touched from any thread or signal
    handler: a poster (mcp_server_poster, mcp_client_poster), which hands a function back to the object's loop. The
-   blocking functions (run, wait, call, and mcp_client_free) block SIGPIPE in their thread while they run.
+   blocking functions (run, wait, call, and mcp_client_free) block SIGPIPE in their thread while they run, and take one
+   that came meanwhile.
 
    SWITCHES  Define them before the include. "everywhere" means in every file that includes mcp.h, the same way.
        MCP_IMPLEMENTATION  one file        makes the implementation
@@ -288,7 +289,7 @@ MCP_API void mcp_put_uint  (mcp_writer *w, const char *key, uint64_t n);
 MCP_API void mcp_put_num   (mcp_writer *w, const char *key, double n);
 MCP_API void mcp_put_bool  (mcp_writer *w, const char *key, bool b);
 MCP_API void mcp_put_null  (mcp_writer *w, const char *key);
-/* a parsed value; NULL writes null */
+/* a parsed value; NULL writes null. With mcp_json_key(v) as its key, a member is copied whole: a key may hold NULs */
 MCP_API void mcp_put_json  (mcp_writer *w, const char *key, const mcp_json *v);
 /* checked and made compact; len may be MCP_NTS */
 MCP_API void mcp_put_raw   (mcp_writer *w, const char *key, const char *json, size_t len);
@@ -385,7 +386,8 @@ MCP_API void    mcp_pending_free    (mcp_pending *p);
 struct pollfd;                              /* from <poll.h>, if you use it */
 
 /* A stream of bytes in both directions. read and write return the bytes moved (> 0), MCP_ERR_AGAIN when nothing moves
-   now, 0 from read at the end of the stream, any other negative number when it is broken. They never block. poll (may
+   now, 0 from read at the end of the stream, MCP_ERR_CLOSED when the peer has gone, any other negative number when it
+   is broken. They never block. poll (may
    be NULL) fills in what to wait for, at most cap entries, and returns how many there are; without it the owner's
    step has to be called whenever something may have come. close (may be NULL) is called once. */
 typedef struct mcp_io {
@@ -475,7 +477,11 @@ typedef struct mcp_server_desc {
     size_t max_queue;                       /* bytes that wait for a peer that does not read; over it notifications
                                                are dropped and counted; default 16 MiB */
     int max_inflight;                       /* unanswered requests of one peer; default 1024; over it: error
-                                               -31000, busy */
+                                               -31000, busy. It bounds their number, not their bytes: a deferred
+                                               request holds its params (text of n bytes takes up to 16 n), so one
+                                               peer can make the server hold 16 * max_inflight * max_message. Lower
+                                               both for peers that are not trusted. What has been answered keeps
+                                               three buffers of at most 64 KiB for the next request */
     int max_peers;                          /* default 256 */
     int drain_ms;                           /* at EOF or stop: how long answers may still take, and then anew for each
                                                byte that the peer reads, up to ten times this; default 1000 */
@@ -549,8 +555,9 @@ MCP_API mcp_id      mcp_server_after  (mcp_server *s, int ms, void (*fn)(void *o
 MCP_API int         mcp_server_cancel_timer(mcp_server *s, mcp_id timer);
 
 /* Blocks and serves until the end of stdio (or of desc.io, when no other peer is left), or until stop; then lets
-   unanswered requests end and output drain for at most drain_ms. MCP_OK, or the error that ended it. SIGPIPE is
-   blocked meanwhile in this thread. */
+   unanswered requests end and output drain for at most drain_ms. MCP_OK, or the error that ended it. A peer that goes
+   before it has read its last answers (EPIPE, ECONNRESET) is an end, too, and no error; the log has a warning. SIGPIPE
+   is blocked meanwhile in this thread. */
 MCP_API int  mcp_server_run    (mcp_server *s);
 /* Ends run (or makes step return MCP_ERR_CLOSED in the end): no new requests are taken, listens end, output drains.
    From a handler, a timer or a posted function; from elsewhere use a poster. */
@@ -732,7 +739,9 @@ MCP_API mcp_client *mcp_client_new   (const mcp_client_desc *d);
 /* Ends: fails what is pending with MCP_ERR_CLOSED (calling back, before it returns), closes the server's stdin, waits
    grace_ms, SIGTERM to its process group, waits grace_ms, SIGKILL, reaps. Blocks at most 2 * grace_ms + a little;
    call mcp_client_close and step before it to wait without blocking. Inside a callback it takes effect when the
-   outermost call returns. */
+   outermost call returns. In a program that ignores SIGCHLD or reaps all children itself, what a server leaves in its
+   group is killed only if the server was seen running less than a second before (by a call that waits, or by the
+   shutdown): later the group's number could be another's. */
 MCP_API void        mcp_client_free  (mcp_client *c);
 /* Begins that shutdown without blocking: pending requests fail with MCP_ERR_CLOSED in the next step, stdin is closed
    once output has drained (at most grace_ms), then step goes on with it and returns MCP_ERR_CLOSED at its end.
@@ -1511,17 +1520,11 @@ typedef struct mcpi_reader {
     mcp_arena *arena;
     const char *end;
     unsigned flags;
-    mcp_json *tape, *node, *room;           /* the first node; the next to be written; node < room: two more fit */
+    mcp_json *tape, *node, *room;           /* first node, the next to be written, the end of what fits */
     mcp_json *open, *last;                  /* the innermost open container; the last finished value in it */
     mcp_json top;                           /* stands in for a container around the whole text */
     const char *stop;                       /* where reading failed; NULL: no memory */
 } mcpi_reader;
-
-static inline void mcpi_tape_room(mcpi_reader *r)
-{
-    size_t nodes = r->arena->left / sizeof *r->tape;
-    r->room = r->tape + (nodes ? nodes - 1 : 0);
-}
 
 /* The tape has what the arena has free. When that runs out, it moves to a new block of at least twice the
    size. `extra`: bytes wanted besides. */
@@ -1533,7 +1536,7 @@ static bool mcpi_tape_grow(mcpi_reader *r, size_t extra)
     if (used > MCP_NTS / 4 || extra > MCP_NTS / 4) return false;
     if (!mcpi_arena_block(r->arena, used * 2 + 16 * sizeof *old + extra)) return false;
     r->tape = (mcp_json *)(void *)r->arena->next;
-    mcpi_tape_room(r);
+    r->room = r->tape + r->arena->left / sizeof *r->tape;
     if (used) memcpy(r->tape, old, used);
     r->node = r->tape + (r->node - old);
     if (r->open != &r->top) r->open = r->tape + (r->open - old);
@@ -1548,7 +1551,7 @@ static char *mcpi_reader_alloc(mcpi_reader *r, size_t n)
     size_t used = (size_t)((char *)(r->node + 2) - (char *)r->tape);
     if ((used > r->arena->left || n > r->arena->left - used) && !mcpi_tape_grow(r, n)) return NULL;
     r->arena->left -= n;
-    mcpi_tape_room(r);
+    r->room = r->tape + r->arena->left / sizeof *r->tape;
     return r->arena->next + r->arena->left;
 }
 
@@ -1698,7 +1701,7 @@ static bool mcpi_read(mcpi_reader *r, char *text)
 #define MCPI_REFUSE(where) do { r->stop = (where); return false; } while (0)
 #define MCPI_LEND() (r->node = node, r->open = open, r->last = last)
 #define MCPI_TAKE_BACK() (node = r->node, room = r->room, open = r->open, last = r->last)
-#define MCPI_ROOM() do { if (node >= room) { \
+#define MCPI_ROOM() do { if (room - node < 2) { \
         MCPI_LEND(); \
         if (!mcpi_tape_grow(r, 0)) return false; \
         MCPI_TAKE_BACK(); } } while (0)
@@ -1838,7 +1841,7 @@ static const mcp_json *mcpi_parse(mcp_arena *a, const char *text, char *here, si
         r.end = here + n;
         r.flags = flags;
         r.tape = r.node = (mcp_json *)(void *)a->next;
-        mcpi_tape_room(&r);
+        r.room = r.tape + a->left / sizeof *r.tape;
         r.open = &r.top;
         if (mcpi_read(&r, here)) {
             used = mcpi_align((size_t)((char *)r.node - (char *)r.tape));
@@ -2086,7 +2089,7 @@ static mcpi_decimal mcpi_decimal_read(const char *p, size_t n)
     d.more = false;
     if (d.negative) p++;
     if (n < 20) {                           /* nothing can overflow */
-        for (; p < end && (unsigned char)(*p - '0') < 10; p++) d.w = d.w * 10 + (unsigned)(*p - '0');
+        for (; MCPI_FAST && p < end && (unsigned char)(*p - '0') < 10; p++) d.w = d.w * 10 + (unsigned)(*p - '0');
         for (; p < end && (*p | 32) != 'e'; p++) {
             if (*p == '.') point = p + 1;
             else d.w = d.w * 10 + (unsigned)(*p - '0');
@@ -2745,21 +2748,24 @@ static inline bool mcpi_in_object(const mcp_writer *w)
 }
 
 /* What stands before a value: the comma, and in an object the key. False: no value may come here, or it had
-   no room. */
-static bool mcpi_put_begin(mcp_writer *w, const char *key, size_t key_len)
+   no room. The key of a member that is copied may hold NULs: it is known by its address. */
+static bool mcpi_put_begin(mcp_writer *w, const char *key, const mcp_json *copied)
 {
+    size_t n;
     if (!w || w->status != MCP_OK) return false;
     if (mcpi_in_object(w) != (key != NULL)) return mcpi_put_fail(w, MCP_ERR_ARGUMENT);
     if (w->done && !w->depth) return mcpi_put_fail(w, MCP_ERR_ARGUMENT);
-    if (key) mcpi_put_quoted(w, w->comma ? ',' : 0, key, key_len, ':', false);
-    else if (w->comma) mcpi_put_char(w, ',');
+    if (key) {
+        n = copied && copied->tag & MCPI_MEMBER && key == copied[-1].u.text ? copied[-1].n : strlen(key);
+        mcpi_put_quoted(w, w->comma ? ',' : 0, key, n, ':', false);
+    } else if (w->comma) mcpi_put_char(w, ',');
     w->comma = w->done = true;
     return w->status == MCP_OK;
 }
 
 static bool mcpi_put_key(mcp_writer *w, const char *key)
 {
-    return mcpi_put_begin(w, key, key ? strlen(key) : 0);
+    return mcpi_put_begin(w, key, NULL);
 }
 
 /* The opening bracket, after mcpi_put_begin. */
@@ -2908,13 +2914,10 @@ static MCP_UNUSED void mcpi_put_lexeme(mcp_writer *w, const char *key, const mcp
    parent's last. */
 void mcp_put_json(mcp_writer *w, const char *key, const mcp_json *v)
 {
-    uint32_t lasts[MCPI_WRITER_DEPTH / 32], base;
-    bool last;
+    uint32_t lasts[MCPI_WRITER_DEPTH / 32], base = w ? w->depth : 0;
     if (!v) { mcp_put_null(w, key); return; }
-    if (!mcpi_put_key(w, key)) return;
-    base = w->depth;
-    for (;;) {
-        last = (v->tag & MCPI_LAST) != 0;
+    while (mcpi_put_begin(w, key, v)) {
+        bool last = (v->tag & MCPI_LAST) != 0;
         if (mcpi_is_container(v)) {
             uint32_t at = w->depth, bit = (uint32_t)1 << at % 32;
             if (!mcpi_put_open(w, (v->tag & MCPI_TYPE) == MCP_JSON_OBJECT)) return;
@@ -2930,13 +2933,9 @@ void mcp_put_json(mcp_writer *w, const char *key, const mcp_json *v)
             mcpi_put_close(w);
             last = lasts[w->depth / 32] >> w->depth % 32 & 1;
         }
-        if (w->depth == base || w->status != MCP_OK) return;
+        if (w->depth == base) return;
         v++;
-        if (v->tag & MCPI_KEY) {
-            mcpi_put_quoted(w, w->comma ? ',' : 0, v->u.text, v->n, ':', false);
-            v++;
-        } else if (w->comma) mcpi_put_char(w, ',');
-        w->comma = true;
+        key = v->tag & MCPI_KEY ? v++->u.text : NULL;
     }
 }
 
@@ -3626,6 +3625,7 @@ typedef struct mcpi_child {
     bool exited;                            /* reaped, by us or by somebody else */
     bool known;                             /* wstatus is known */
     int wstatus;
+    int64_t seen;                           /* when it was last known to be there */
 } mcpi_child;
 
 typedef struct mcpi_spawn {
@@ -3687,6 +3687,7 @@ typedef struct mcpi_stream {
     size_t mark;                            /* where the message that is being written begins */
     unsigned calm;
     bool open, eof, broken, oversize;       /* oversize: dropping up to the next line feed */
+    bool gone;                              /* broken, since the peer has closed its end */
     bool may_read, may_write;               /* poll said so, or there is no poll */
     int fd_at, fd_count;                    /* where pollfds put this stream's entries */
     mcp_stats *stats;
@@ -3849,7 +3850,7 @@ static int mcpi_stream_fill(mcpi_stream *st)
             (void)mcpi_grow(&st->alloc, &f->buf, &f->cap, f->cap * 2, 0);
         return MCP_OK;
     }
-    if (n == 0) { st->eof = true; return MCP_OK; }
+    if (n == 0 || n == MCP_ERR_CLOSED) { st->eof = true; return MCP_OK; }
     if (n == MCP_ERR_AGAIN) return MCP_ERR_AGAIN;
     st->broken = true;
     return MCP_ERR_TRANSPORT;
@@ -3975,7 +3976,7 @@ static int mcpi_stream_flush(mcpi_stream *st)
         if (!st->open || st->broken) { st->sent = st->out.len = 0; return MCP_ERR_CLOSED; }
         k = st->io.write(st->io.user, st->out.buf + st->sent, n);
         if (k == MCP_ERR_AGAIN || k == 0) { st->may_write = !st->io.poll; return MCP_ERR_AGAIN; }
-        if (k < 0) { st->broken = true; continue; }
+        if (k < 0) { st->broken = true; st->gone = k == MCP_ERR_CLOSED; continue; }
         st->sent += (size_t)k < n ? (size_t)k : n;
         st->stats->bytes_out += (uint64_t)k;
         if (n > MCPI_KEEP) st->calm = 0;
@@ -4209,7 +4210,7 @@ typedef struct mcpi_tool {
     mcpi_named named;
     uint64_t seq;                           /* place in the list; cursors point between these */
     char *text; size_t len;                 /* the Tool object as it goes out */
-    char *required; size_t required_len;    /* names, each with its NUL */
+    char *required; size_t required_len;    /* names, each with its length before it and its NUL */
     mcp_req_fn fn;
     void *user;
     int uses;                               /* the registry's and each running call's */
@@ -5022,9 +5023,15 @@ static void mcpi_req_read_params(mcp_req *r)
     uint32_t left;
     if (!r->params) return;
     mcpi_each_key(k, left, r->params) {
-        if (k->n == 4 && memcmp(k->u.text, "name", 4) == 0) r->name = k + 1;
-        if (k->n == 5 && memcmp(k->u.text, "_meta", 5) == 0) r->meta = k + 1;
-        if (k->n == 9 && memcmp(k->u.text, "arguments", 9) == 0) r->args = k + 1;
+        const mcp_json **to;
+        const char *word;
+        switch (k->n) {
+        case 4:  word = "name"; to = &r->name; break;
+        case 5:  word = "_meta"; to = &r->meta; break;
+        case 9:  word = "arguments"; to = &r->args; break;
+        default: continue;
+        }
+        if (memcmp(k->u.text, word, k->n) == 0) *to = k + 1;
     }
 }
 
@@ -5150,7 +5157,8 @@ static void mcpi_peek(mcp_req *r)
     while (f->peek < f->len) {
         char *line = f->buf + f->peek, *lf = (char *)memchr(line, '\n', f->len - f->peek);
         if (!lf) break;
-        if (mcpi_peek_line(r, f, line, (size_t)(lf - line))) {
+        if (!(st->oversize && f->peek == f->pos) &&         /* that is the rest of a line that is dropped */
+            mcpi_peek_line(r, f, line, (size_t)(lf - line))) {
             mcpi_server_trace(r->s, "<-", line, (size_t)(lf - line));
             r->s->stats.messages_in++;
             memset(line, ' ', (size_t)(lf - line));
@@ -5503,8 +5511,11 @@ static bool mcpi_check_args(mcp_req *r, const mcpi_tool *t)
 {
     const char *p = t->required, *end = p ? p + t->required_len : NULL;
     char text[256];
-    for (; p < end; p += strlen(p) + 1) {
-        if (mcp_json_get(r->args, p)) continue;
+    size_t n;
+    for (; p < end; p += n + 1) {
+        memcpy(&n, p, sizeof n);
+        p += sizeof n;
+        if (mcp_json_getn(r->args, p, n)) continue;
         mcpi_say(text, sizeof text, "$: \"%s\" is required", p);
         (void)mcpi_only_text(r, text, MCP_NTS, true);
         return false;
@@ -5578,21 +5589,22 @@ static void mcpi_read_claims(mcp_req *r, mcpi_claims *k)
     memset(k, 0, sizeof *k);
     if (mcp_json_type(r->meta) != MCP_JSON_OBJECT) return;
     mcpi_each_key(m, left, r->meta) {
-        const mcp_json *v = m + 1;
-        const char *key = m->u.text;
+        const mcp_json *v = m + 1, **to;
+        const char *key = m->u.text, *word;
         size_t len = m->n;
         if (len <= sizeof prefix - 1 || memcmp(key, prefix, sizeof prefix - 1) != 0) {
-            if (strcmp(key, "progressToken") == 0 && mcpi_is_id(v)) r->token = v;
+            if (len == 13 && memcmp(key, "progressToken", 13) == 0 && mcpi_is_id(v)) r->token = v;
             continue;
         }
         key += sizeof prefix - 1;
-        switch (len - (sizeof prefix - 1)) {                /* each of the four has a length of its own */
-        case 8:  if (memcmp(key, "logLevel", 8) == 0) k->level = v; break;
-        case 10: if (memcmp(key, "clientInfo", 10) == 0) k->client = v; break;
-        case 15: if (memcmp(key, "protocolVersion", 15) == 0) k->version = v; break;
-        case 18: if (memcmp(key, "clientCapabilities", 18) == 0) k->caps = v; break;
-        default: break;
+        switch (len -= sizeof prefix - 1) {                 /* each of the four has a length of its own */
+        case 8:  word = "logLevel"; to = &k->level; break;
+        case 10: word = "clientInfo"; to = &k->client; break;
+        case 15: word = "protocolVersion"; to = &k->version; break;
+        case 18: word = "clientCapabilities"; to = &k->caps; break;
+        default: continue;
         }
+        if (memcmp(key, word, len) == 0) *to = v;
     }
 }
 
@@ -5938,11 +5950,13 @@ static void mcpi_conn_serve(mcp_conn *c)
     if (st->eof && !mcpi_stream_has_line(st)) mcpi_conn_drain(c);
 }
 
-/* Reading or writing failed: what was not said is lost, and whoever runs the server learns it. */
+/* Reading or writing failed: what was not said is lost, and whoever runs the server learns it. A peer that has gone
+   before it read its last answers is the usual end of a stdio server, and no error. (That its other end is still open
+   says nothing: a process that exits closes one after the other.) */
 static void mcpi_conn_lost(mcp_conn *c)
 {
     mcp_server *s = c->s;
-    if (c == s->main) s->end = MCP_ERR_TRANSPORT;
+    if (c == s->main && !c->st.gone) s->end = MCP_ERR_TRANSPORT;
     mcpi_say(s->error, sizeof s->error, "a peer is gone: reading or writing failed");
     mcpi_server_log(s, 1, s->error);
     mcpi_conn_close(c);
@@ -6138,24 +6152,25 @@ static const mcp_json *mcpi_form_tool(mcpi_form *f, const mcp_tool *t)
     return schema;
 }
 
-/* The schema's required names, packed. */
+/* The schema's required names, packed: a length, the name, a NUL. */
 static bool mcpi_tool_required(mcp_server *s, mcpi_tool *t, const mcp_json *schema)
 {
     const mcp_json *list = mcp_json_get(schema, "required");
     char *p;
-    size_t n = 0;
+    size_t n = 0, k;
     if (mcp_json_type(list) != MCP_JSON_ARRAY) return true;
     mcp_json_each(v, list)
-        if (mcp_json_type(v) == MCP_JSON_STRING) n += strlen(mcp_json_str(v, "")) + 1;
+        if (mcp_json_type(v) == MCP_JSON_STRING) n += mcp_json_size(v) + 1 + sizeof k;
     if (n == 0) return true;
     p = t->required = (char *)mcpi_alloc(&s->alloc, n);
     if (!p) return false;
     t->required_len = n;
     mcp_json_each(v, list)
         if (mcp_json_type(v) == MCP_JSON_STRING) {
-            size_t k = strlen(mcp_json_str(v, "")) + 1;
-            memcpy(p, mcp_json_str(v, ""), k);
-            p += k;
+            const char *name = mcp_json_text(v, &k);
+            memcpy(p, &k, sizeof k);
+            memcpy(p + sizeof k, name, k + 1);
+            p += sizeof k + k + 1;
         }
     return true;
 }
@@ -6546,11 +6561,9 @@ static bool mcpi_conn_lives(const mcp_server *s, const mcp_conn *c)
 void mcp_server_detach(mcp_server *s, mcp_conn *c)
 {
     if (!s || !mcpi_conn_lives(s, c)) return;
-    s->pumps++;                             /* on_cancel may free the server */
     (void)mcpi_stream_flush(&c->st);
     mcpi_conn_close(c);
-    s->pumps--;
-    (void)mcpi_server_exit(s, MCP_OK);
+    (void)mcpi_server_exit(s, MCP_OK);      /* on_cancel may have freed the server */
 }
 
 const char *mcp_server_error(const mcp_server *s)
@@ -6656,13 +6669,17 @@ static void mcpi_server_accept(mcp_server *s)
     int fd, i;
     for (i = 0; i < 16; i++) {
         fd = mcpi_accept(s->listen_fd, principal, sizeof principal);
-        if (fd == MCP_ERR_TRANSPORT) s->accept_at = mcpi_server_clock(s) + 100;
-        if (fd < 0) return;
-        if (mcp_io_fds(&s->alloc, fd, fd, true, &io) != MCP_OK) { mcpi_close(&fd); continue; }
-        if (!mcp_server_attach(s, &io, principal)) {
-            mcpi_server_log(s, 1, "a peer was turned away: too many peers, or no memory");
-            io.close(io.user);
+        if (fd == MCP_ERR_TRANSPORT) {
+            if (!s->accept_at) mcpi_server_log(s, 1, "no descriptors are left: new peers have to wait");
+            s->accept_at = mcpi_server_clock(s) + 100;
         }
+        if (fd < 0) return;
+        s->accept_at = 0;
+        if (mcp_io_fds(&s->alloc, fd, fd, true, &io) == MCP_OK) {
+            if (mcp_server_attach(s, &io, principal)) continue;
+            io.close(io.user);
+        } else mcpi_close(&fd);
+        mcpi_server_log(s, 1, "a peer was turned away: too many peers, or no memory");
     }
 }
 
@@ -7255,6 +7272,14 @@ static bool mcpi_client_raw(mcp_client *c, mcp_writer *w, const char *key, const
     return false;
 }
 
+/* A member's key, or "" if it holds a NUL: such a key is none that we know. */
+static const char *mcpi_known_key(const mcp_json *v)
+{
+    size_t n;
+    const char *key = mcp_json_keyn(v, &n);
+    return strlen(key) == n ? key : "";
+}
+
 /* Keys of _meta that are the library's in every request. A progressToken of the user's could be the id of
    another call. */
 static bool mcpi_is_our_meta(const char *key)
@@ -7272,8 +7297,9 @@ static void mcpi_put_meta(mcp_writer *w, const mcp_json *meta, const mcp_json *o
 {
     const mcp_json *v;
     for (v = mcp_json_first(meta); v; v = mcp_json_next(v)) {
-        const char *key = mcp_json_key(v);
-        if (!mcpi_is_our_meta(key) && !mcp_json_get(over, key)) mcp_put_json(w, key, v);
+        size_t n;
+        const char *key = mcp_json_keyn(v, &n);
+        if (!mcpi_is_our_meta(mcpi_known_key(v)) && !mcp_json_getn(over, key, n)) mcp_put_json(w, key, v);
     }
 }
 
@@ -7303,9 +7329,9 @@ static int mcpi_client_compose(mcp_client *c, const mcp_call *call, mcpi_parts *
         if (!mcpi_client_raw(c, w, "arguments", "args", call->args ? call->args : "{}")) return c->last;
     }
     for (v = mcp_json_first(params); v; v = mcp_json_next(v)) {
-        const char *key = mcp_json_key(v);
+        const char *key = mcpi_known_key(v);
         if (call->each && strcmp(key, "cursor") == 0) cursor = v;
-        else if (strcmp(key, "_meta") != 0) mcp_put_json(w, key, v);
+        else if (strcmp(key, "_meta") != 0) mcp_put_json(w, mcp_json_key(v), v);
     }
     if (!call->tool && strcmp(method, "tools/call") == 0 && !mcp_json_get(params, "arguments")) {
         mcp_put_object(w, "arguments");
@@ -9098,11 +9124,12 @@ static bool mcpi_fd_ready(int fd, short events)
     return mcpi_poll(&p, 1, 0) > 0;
 }
 
-/* The status for errno. EWOULDBLOCK is EAGAIN on every system that has poll. */
+/* The status for errno. EWOULDBLOCK is EAGAIN on every system that has poll. ECONNRESET: the peer has closed its
+   socket, and not read all. */
 static int mcpi_errno_status(void)
 {
     if (errno == EAGAIN || errno == EINTR) return MCP_ERR_AGAIN;
-    return errno == EPIPE ? MCP_ERR_CLOSED : MCP_ERR_TRANSPORT;
+    return errno == EPIPE || errno == ECONNRESET ? MCP_ERR_CLOSED : MCP_ERR_TRANSPORT;
 }
 
 /* Bytes read, 0 at the end, or a status. A caller that lets it block does not hear of signals. */
@@ -9133,14 +9160,27 @@ static void mcpi_sigpipe_block(mcpi_sigpipe *s)
 }
 
 /* Takes a SIGPIPE that came meanwhile, but none that was waiting before. Changes nothing else in the mask:
-   a callback may have done so. Keeps errno. */
+   a callback may have done so. Keeps errno.
+
+   A write's SIGPIPE is for the thread that wrote, and it alone can take it. What kill(2) sends is for the whole
+   process, and cannot be told apart: if it waits for any thread, it is taken here, too. Another thread may take it
+   first, so nothing here may wait for it; where there is no sigtimedwait (macOS, OpenBSD), the moment between the two
+   calls is left. */
 static void mcpi_sigpipe_restore(mcpi_sigpipe *s)
 {
-    int saved = errno, number;
+    int saved = errno;
     sigset_t set;
     (void)sigemptyset(&set);
     (void)sigaddset(&set, SIGPIPE);
-    if (!s->pending && mcpi_sigpipe_pending()) (void)sigwait(&set, &number);
+    if (!s->pending) {
+#if defined(_POSIX_REALTIME_SIGNALS) && _POSIX_REALTIME_SIGNALS > 0
+        struct timespec now = { 0, 0 };
+        (void)sigtimedwait(&set, NULL, &now);
+#else
+        int number;
+        if (mcpi_sigpipe_pending()) (void)sigwait(&set, &number);
+#endif
+    }
     if (!s->blocked) (void)MCPI_SIGMASK(SIG_UNBLOCK, &set, NULL);
     errno = saved;
 }
@@ -9832,6 +9872,7 @@ static int mcpi_child_start(mcpi_child *ch, const mcpi_spawn *how, char *why, si
     ch->err = mcpi_fd_own(im.pipe[2][0], true);
     if (pid > 0) {
         ch->pid = pid;
+        ch->seen = mcpi_clock_ms();
         return MCP_OK;
     }
     mcpi_close(&ch->in);
@@ -9844,7 +9885,14 @@ static int mcpi_child_start(mcpi_child *ch, const mcpi_spawn *how, char *why, si
 /* -- the end of a child ---------------------------------------------------------------------------------- */
 /* Its number is the child's own until it is reaped, and so is that of its group. So we look first without
    reaping, and a signal goes out only while the child is there, be it as a zombie: else it might hit a
-   stranger. Nothing but exactly our process is ever waited for. */
+   stranger. Nothing but exactly our process is ever waited for.
+
+   Where SIGCHLD is ignored, or somebody else reaps, there is no zombie to hold the number. It stays the group's while
+   anybody is left in it; but a group that is there without its leader may also be a stranger's, if ours had ended
+   and its number was given out again. That takes as many new processes as there are numbers. So such a group is
+   killed if the child was still seen a moment ago and no process has its number now, and else left alone. */
+
+#define MCPI_ORPHAN_MS 1000                 /* that moment; more than a lost client lingers */
 
 /* 1: it has exited and can be reaped. 0: it runs. -1: there is none, or not any more. */
 static int mcpi_child_peek(mcpi_child *ch)
@@ -9856,6 +9904,7 @@ static int mcpi_child_peek(mcpi_child *ch)
     do failed = waitid(P_PID, (id_t)ch->pid, &info, WEXITED | WNOHANG | WNOWAIT);
     while (failed && errno == EINTR);
     ch->exited = failed && errno == ECHILD; /* somebody else has reaped it */
+    if (!failed) ch->seen = mcpi_clock_ms();
     return ch->exited ? -1 : !failed && info.si_pid != 0;
 }
 
@@ -9866,12 +9915,22 @@ static void mcpi_child_signal(mcpi_child *ch, int sig)
     if (kill((pid_t)-ch->pid, sig) < 0) (void)kill((pid_t)ch->pid, sig);
 }
 
+/* What a child that somebody else has reaped left in its group. */
+static void mcpi_child_kill_orphans(const mcpi_child *ch)
+{
+    pid_t pid = (pid_t)ch->pid;
+    if (pid <= 0 || ch->known || mcpi_clock_ms() - ch->seen > MCPI_ORPHAN_MS) return;
+    if (kill(pid, 0) < 0 && errno == ESRCH) (void)kill(-pid, SIGKILL);
+}
+
 /* Reaps the child if it has exited. kill_group takes along what it left in its group: `sh -c "server &
    exit"`. */
 static void mcpi_child_reap(mcpi_child *ch, bool kill_group)
 {
     pid_t pid = (pid_t)ch->pid, got;
-    if (mcpi_child_peek(ch) <= 0) return;
+    int there = mcpi_child_peek(ch);
+    if (there < 0 && kill_group) mcpi_child_kill_orphans(ch);
+    if (there <= 0) return;
     if (kill_group) (void)kill(-pid, SIGKILL);
     got = waitpid(pid, &ch->wstatus, WNOHANG);
     ch->known = got == pid;

@@ -120,10 +120,11 @@ static void refuse(peer *p, long long id, int code, const char *data)
 /* -- a counting allocator that can fail ------------------------------------------------------------------------------ */
 
 static long g_live, g_calls, g_fail_at;
+static bool g_fail_on;                                       /* ... and all that come after it */
 static void *count_resize(void *user, void *p, size_t old, size_t n)
 {
     (void)user;
-    if (n && g_fail_at && ++g_calls == g_fail_at) return NULL;
+    if (n && g_fail_at && (++g_calls == g_fail_at || (g_fail_on && g_calls > g_fail_at))) return NULL;
     if (n == 0) { if (p) g_live -= (long)old; free(p); return NULL; }
     if (!g_fail_at) g_calls++;
     p = realloc(p, n);
@@ -467,6 +468,8 @@ static const char *sent(mcp_client *c, peer *p, const mcp_call *k)
     return hear(p);
 }
 
+static bool each_name(const mcp_json *item, void *user);
+
 TEST(params)
 {
     peer p;
@@ -484,6 +487,11 @@ TEST(params)
     CHECK(has(s, "\"params\":{\"n\":1e400,\"s\":\"\\u0000\",\"_meta\":{\"io.modelcontextprotocol/protocolVersion\":\"2026-07-28\""));
     CHECK(has(s, ",\"progressToken\":2,\"a\":1,\"b\":3,\"io.modelcontextprotocol/logLevel\":\"info\"}}}"));
     CHECK(!has(s, "evil") && !has(s, "theirs") && !has(s, "\"b\":2"));
+    k.params = "{\"_meta\":{\"b\\u0000\":4,\"progressToken\\u0000\":5},\"_meta\\u0000\":6,\"n\\u0000o\":7,\"cursor\\u0000\":8}";
+    k.each = each_name;
+    s = sent(c, &p, &k);                                     /* a NUL is part of a key */
+    CHECK(has(s, "\"params\":{\"_meta\\u0000\":6,\"n\\u0000o\":7,\"cursor\\u0000\":8,\"_meta\":{\"io.modelcontextprotocol/protocolVersion\""));
+    CHECK(has(s, ",\"progressToken\":3,\"b\\u0000\":4,\"progressToken\\u0000\":5,\"b\":3,"));
     memset(&k, 0, sizeof k);
     k.method = "tools/call";
     k.params = "{\"name\":\"q\"}";
@@ -1491,6 +1499,60 @@ static void outer_then_inner(mcp_client *c, const char *method, const mcp_json *
     CHECK(mcp_json_get(r->data, "d") != NULL);
 }
 
+/* A blocking call reads a batch with its answer and a notification behind it, whose callback makes a blocking call. */
+static char g_batch_text[2][64];
+static int g_batch_at;
+static void calls_in_a_batch(mcp_client *c, const char *method, const mcp_json *params, void *user)
+{
+    mcp_call k = inner_call("inner");
+    const mcp_reply *r;
+    (void)params; (void)user;
+    if (has(method, "later")) { g_batch_at = 9; return; }
+    r = mcp_client_call(c, &k);
+    EQ_INT(r->status, MCP_OK);
+    if (g_batch_at < 2) snprintf(g_batch_text[g_batch_at++], sizeof *g_batch_text, "%s", mcp_reply_text(r, NULL));
+}
+
+static void batch_server(peer *p, const char *line, size_t len)
+{
+    char text[512];
+    long long id;
+    snprintf(text, sizeof text, "%.*s", (int)len, line);
+    id = id_of(text);
+    if (has(text, "\"initialize\"")) reply(p, id, "{\"protocolVersion\":\"2025-03-26\",\"capabilities\":{}}");
+    else if (has(text, "\"outer\"")) {
+        static const char note_line[] = "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/x\"}";
+        snprintf(text, sizeof text, "[{\"jsonrpc\":\"2.0\",\"id\":%lld,\"result\":{\"content\":[{\"type\":\"text\",\"text\":\"mine\"}]}},%s,%s]", id, note_line, note_line);
+        say(p, text);
+    } else if (has(text, "\"inner\"")) {
+        reply(p, id, OK_RESULT);
+        if (g_batch_at == 1)
+            say(p, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/later\",\"params\":{\"a\":[\"b\",\"c\",\"d\",\"e\",\"f\",\"g\"]}}");
+    }
+}
+
+TEST(calls_inside_a_batch)
+{
+    peer p;
+    mcp_client_desc d = desc_of(&p, MCP_ERA_LEGACY);
+    mcp_client *c;
+    mcp_call k = inner_call("outer");
+    const mcp_reply *r;
+    p.on_line = batch_server;
+    d.on_notify = calls_in_a_batch;
+    g_batch_at = 0;
+    g_tick = 1;                                              /* a call that stays deaf ends by its timeout */
+    c = mcp_client_new(&d);
+    r = mcp_client_call(c, &k);
+    EQ_INT(r->status, MCP_OK);
+    EQ_STR(mcp_reply_text(r, NULL), "mine");
+    EQ_INT(g_batch_at, 2);                                   /* and the line behind the batch waits for the next turn */
+    EQ_STR(g_batch_text[0], "ok");
+    EQ_STR(g_batch_text[1], "ok");
+    g_tick = 0;
+    done(c, &p);
+}
+
 TEST(replies_live)
 {
     peer p;
@@ -2268,6 +2330,38 @@ TEST(killed_without_grace)
     }
 }
 
+/* A client that finds no memory any more, from whichever allocation on, does not wait for a server that has ended long
+   ago: not even once for the grace. */
+TEST(no_memory_any_more)
+{
+    const char *argv[3];
+    long n;
+    bool failed = true;
+    for (n = 1; failed && n < 200; n++) {
+        mcp_client_desc d = child_desc(argv, "serve-modern");
+        mcp_client *c;
+        int64_t t = real_ms(), spent;
+        d.grace_ms = 3000;
+        g_calls = 0;
+        g_fail_at = n;
+        g_fail_on = true;
+        c = mcp_client_new(&d);
+        if (c) {
+            mcp_call k = inner_call("x");
+            (void)mcp_client_call(c, &k);
+            mcp_client_free(c);
+        }
+        failed = g_calls >= n;
+        g_fail_at = 0;
+        g_fail_on = false;
+        spent = real_ms() - t;
+        CHECK(spent < 1500);
+        if (spent >= 1500) printf("  from allocation %ld on: %d ms\n", n, (int)spent);
+        no_children();
+    }
+    CHECK(n > 5 && !failed);
+}
+
 TEST(children)
 {
     static const char *const modes[] = { "serve-legacy", "serve-modern", "serve-banner", "serve-silent", "serve-exit-on-probe", "serve-stderr-flood", "serve-modern-stderr-flood" };
@@ -2509,6 +2603,50 @@ TEST(wrapper)
     no_children();
 }
 
+/* The same in a program that ignores SIGCHLD, where the wrapper is gone without a trace. The real server does not
+   care for the end of its input, nor (but in the last row) for SIGTERM. */
+static void wrapper_row(const char *script, const char *tool, int status)
+{
+    const char *argv[6];
+    char path[64], text[64] = "";
+    mcp_client_desc d = child_desc(argv, NULL);
+    mcp_client *c;
+    FILE *f;
+    long pid;
+    int i;
+    snprintf(path, sizeof path, "/tmp/mcp-test-client-%ld", (long)getpid());
+    argv[0] = "sh";
+    argv[1] = "-c";
+    argv[2] = script;
+    argv[3] = g_self;
+    argv[4] = path;
+    argv[5] = NULL;
+    c = mcp_client_new(&d);
+    EQ_INT(child_call(c, "x", NULL, 0), MCP_OK);
+    f = fopen(path, "r");
+    CHECK(f && fgets(text, sizeof text, f));
+    if (f) fclose(f);
+    unlink(path);
+    pid = atol(text);
+    CHECK(pid > 0);
+    if (tool) EQ_INT(child_call(c, tool, NULL, 0), status);
+    mcp_client_free(c);
+    for (i = 0; i < 100 && !is_gone(pid); i++) usleep(10000);
+    CHECK(pid > 0 && is_gone(pid));
+    if (pid > 0) (void)kill((pid_t)pid, SIGKILL);
+    EQ_INT(g_live, 0);
+}
+
+TEST(wrapper_without_a_zombie)
+{
+    signal(SIGCHLD, SIG_IGN);
+    wrapper_row("exec 3<&0; \"$0\" serve-ignore-eof-ignore-term <&3 & echo $! > \"$1\"; wait; true", NULL, 0);
+    wrapper_row("exec 3<&0; \"$0\" serve-ignore-eof-ignore-term <&3 & echo $! > \"$1\"; sleep 1", "hang", MCP_ERR_CLOSED);
+    wrapper_row("exec 3<&0; \"$0\" serve-ignore-eof <&3 & echo $! > \"$1\"; wait; true", NULL, 0);
+    signal(SIGCHLD, SIG_DFL);
+    no_children();
+}
+
 /* The loop of a program of one's own. */
 TEST(own_loop)
 {
@@ -2560,6 +2698,7 @@ int main(int argc, char **argv)
     RUN(ping_flood_unread);
     RUN(nested);
     RUN(depth);
+    RUN(calls_inside_a_batch);
     RUN(replies_live);
     RUN(strikes);
     RUN(free_calls_back);
@@ -2574,6 +2713,7 @@ int main(int argc, char **argv)
     RUN(chaos);
     RUN(children);
     RUN(killed_without_grace);
+    RUN(no_memory_any_more);
     RUN(deaths);
     RUN(spawn_failures);
     RUN(shutdown_steps);
@@ -2581,6 +2721,7 @@ int main(int argc, char **argv)
     RUN(deaf_child);
     RUN(stderr_handed_on);
     RUN(wrapper);
+    RUN(wrapper_without_a_zombie);
     RUN(own_loop);
     return test_end();
 }

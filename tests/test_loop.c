@@ -107,7 +107,7 @@ static proc start(bool stdin_null)
         rc = mcp_server_run(s);
         mcp_server_free(s);
         signal(SIGPIPE, SIG_IGN);
-        if (write(1, "after\n", 6) < 0) rc = 3;         /* stdout is back where it was */
+        if (write(1, "after\n", 6) < 0 && errno != EPIPE) rc = 3;        /* stdout is back where it was */
         _exit(rc == MCP_OK ? 0 : 1);
     }
     close(to[0]);
@@ -205,7 +205,7 @@ TEST(ends)
     (void)hear(p.out, "\"id\":0", 3000);
     close(p.out);
     tell(p.in, J({"jsonrpc":"2.0","id":1,"method":"ping"}) "\n");
-    CHECK(ended(&p, 3000) < 4);
+    EQ_INT(ended(&p, 3000), 0);
     close(p.in);
 
     p = start(false);
@@ -213,6 +213,43 @@ TEST(ends)
     CHECK(strstr(hear(p.out, "after\n", 5000), "stopping") != NULL);
     EQ_INT(ended(&p, 3000), 0);
     close(p.in); close(p.out);
+}
+
+/* A client that leaves without reading its answers is an end like any other, over pipes and over a socket. What fails
+   for another reason is an error. */
+TEST(leaves_without_reading)
+{
+    int turn;
+    for (turn = 0; turn < 6; turn++) {
+        int a[2], rc;
+        mcp_server_desc d;
+        mcp_server *s;
+        mcp_tool t;
+        memset(&d, 0, sizeof d);
+        memset(&t, 0, sizeof t);
+        CHECK(socketpair(AF_UNIX, SOCK_STREAM, 0, a) == 0);
+        if (turn < 4) EQ_INT(mcp_io_fds(NULL, a[0], a[0], true, &d.io), MCP_OK);
+        else {
+            int full = open(turn == 4 ? "/dev/full" : "/dev/null", turn == 4 ? O_WRONLY : O_RDONLY);
+            if (full < 0) { close(a[0]); close(a[1]); continue; }          /* not on every system */
+            EQ_INT(mcp_io_fds(NULL, a[0], full, true, &d.io), MCP_OK);
+        }
+        d.name = "l"; d.version = "1"; d.log.level = -1;
+        s = mcp_server_new(&d);
+        t.name = "echo"; t.fn = echo;
+        (void)mcp_server_tool(s, &t);
+        if (turn == 1 || turn == 2) {       /* answers are there, and not read: ECONNRESET */
+            tell(a[1], INIT);
+            EQ_INT(mcp_server_step(s, NULL, 0), MCP_OK);
+        }
+        if (turn != 1) tell(a[1], INIT J({"jsonrpc":"2.0","id":1,"method":"ping"}) "\n");
+        if (turn == 3) { EQ_INT(mcp_server_step(s, NULL, 0), MCP_OK); tell(a[1], "{\"half\":"); }
+        if (turn < 4) close(a[1]);
+        rc = mcp_server_run(s);
+        EQ_INT(rc, turn < 4 ? MCP_OK : MCP_ERR_TRANSPORT);
+        mcp_server_free(s);
+        if (turn >= 4) close(a[1]);
+    }
 }
 
 /* The client has closed its end and reads on slowly: it gets the whole answer. */
@@ -315,6 +352,91 @@ TEST(listening)
     mcp_server_free(s);
 }
 
+/* A peer for which there is no memory, or no descriptor, is turned away or has to wait, and the log says so. */
+static int scarce_left = -1, warnings;                    /* allocations that still succeed; -1: all */
+static char warning[256];
+static void *scarce(void *user, void *ptr, size_t old_size, size_t new_size)
+{
+    (void)user; (void)old_size;
+    if (!new_size) { free(ptr); return NULL; }
+    if (scarce_left == 0) return NULL;
+    if (scarce_left > 0) scarce_left--;
+    return realloc(ptr, new_size);
+}
+static void warned(int level, const char *text, void *user)
+{
+    (void)user;
+    EQ_INT(level, 1);
+    warnings++;
+    snprintf(warning, sizeof warning, "%s", text);
+}
+
+TEST(no_room_for_a_peer)
+{
+    struct rlimit old, few;
+    mcp_server_desc d;
+    mcp_server *s;
+    int fd, left, i;
+    bool in = false;
+    memset(&d, 0, sizeof d);
+    snprintf(path, sizeof path, "/tmp/mcp-test-%d.sock", (int)getpid());
+    snprintf(address, sizeof address, "unix:%s", path);
+    d.name = "r"; d.version = "1"; d.listen = address;
+    d.alloc.resize = scarce;
+    d.log.fn = warned;
+    d.log.level = 1;
+    s = mcp_server_new(&d);
+    EQ_INT(mcp_server_step(s, NULL, 0), MCP_OK);
+    for (left = 0; left < 20 && !in; left++) {
+        char c;
+        warnings = 0;
+        fd = connect_to(path);
+        CHECK(fd >= 0);
+        scarce_left = left;
+        EQ_INT(mcp_server_step(s, NULL, 0), MCP_OK);
+        scarce_left = -1;
+        in = mcp_server_stats(s).peers == 1;
+        if (!in) {
+            EQ_INT(warnings, 1);
+            EQ_STR(warning, "a peer was turned away: too many peers, or no memory");
+            EQ_INT(recv(fd, &c, 1, MSG_DONTWAIT), 0);     /* and is not left hanging */
+        } else EQ_INT(warnings, 0);
+        close(fd);
+    }
+    CHECK(in && left > 3);
+    EQ_INT(mcp_server_step(s, NULL, 0), MCP_OK);
+    if (getrlimit(RLIMIT_NOFILE, &old) == 0) {
+        fd = connect_to(path);
+        few = old;
+        few.rlim_cur = (rlim_t)fd + 1;
+        EQ_INT(setrlimit(RLIMIT_NOFILE, &few), 0);
+        warnings = 0;
+        for (i = 0; i < 5; i++) {
+            EQ_INT(mcp_server_step(s, NULL, 0), MCP_OK);
+            usleep(120000);
+        }
+        EQ_INT(warnings, 1);                              /* once, not ten times a second */
+        EQ_STR(warning, "no descriptors are left: new peers have to wait");
+        (void)setrlimit(RLIMIT_NOFILE, &old);
+        EQ_INT(mcp_server_step(s, NULL, 0), MCP_OK);
+        EQ_INT(mcp_server_stats(s).peers, 1);
+        tell(fd, INIT);
+        (void)mcp_server_step(s, NULL, 0);
+        CHECK(strstr(hear(fd, "\"id\":0", 1000), "protocolVersion") != NULL);
+        (void)setrlimit(RLIMIT_NOFILE, &few);             /* the next time it is told again */
+        EQ_INT(warnings, 1);
+        (void)setrlimit(RLIMIT_NOFILE, &old);
+        i = connect_to(path);
+        (void)setrlimit(RLIMIT_NOFILE, &few);
+        (void)mcp_server_step(s, NULL, 0);
+        EQ_INT(warnings, 2);
+        (void)setrlimit(RLIMIT_NOFILE, &old);
+        close(i);
+        close(fd);
+    }
+    mcp_server_free(s);
+}
+
 /* -- posts ---------------------------------------------------------------------------------------------------------------------- */
 
 static int ran_in_loop, ran_without;
@@ -392,6 +514,109 @@ TEST(own_loop)
     close(a[1]);
 }
 
+/* An allocator that moves every block, and keeps what is freed to see whether anybody still writes there. */
+static struct { unsigned char *p; size_t n; } freed_blocks[4096];
+static int freed_count;
+static void *keeps_freed(void *user, void *ptr, size_t old_size, size_t new_size)
+{
+    void *p = new_size ? malloc(new_size) : NULL;
+    (void)user;
+    if (new_size && !p) return NULL;
+    if (p && ptr) memcpy(p, ptr, old_size < new_size ? old_size : new_size);
+    if (ptr && freed_count < 4096) {
+        memset(ptr, 0xA5, old_size);
+        freed_blocks[freed_count].p = (unsigned char *)ptr;
+        freed_blocks[freed_count++].n = old_size;
+    }
+    return p;
+}
+static int freed_and_written(void)
+{
+    int i, bad = 0;
+    size_t k;
+    for (i = 0; i < freed_count; i++) {
+        for (k = 0; k < freed_blocks[i].n && freed_blocks[i].p[k] == 0xA5; k++) { }
+        bad += k < freed_blocks[i].n;
+        free(freed_blocks[i].p);
+    }
+    freed_count = 0;
+    return bad;
+}
+
+/* A peer that is detached after poll has seen something of it, or before run: its stream is not touched any more. */
+TEST(detached_after_poll)
+{
+    int how;
+    for (how = 0; how < 3; how++) {
+        int a[2], b[2];
+        mcp_server_desc d;
+        mcp_server *s;
+        mcp_io io[2];
+        mcp_conn *gone;
+        struct pollfd p[4];
+        int n;
+        memset(&d, 0, sizeof d);
+        d.name = "d"; d.version = "1"; d.no_stdio = true;
+        d.alloc.resize = keeps_freed;
+        CHECK(socketpair(AF_UNIX, SOCK_STREAM, 0, a) == 0 && socketpair(AF_UNIX, SOCK_STREAM, 0, b) == 0);
+        s = mcp_server_new(&d);
+        EQ_INT(mcp_io_fds(&d.alloc, a[0], a[0], true, &io[0]), MCP_OK);
+        EQ_INT(mcp_io_fds(&d.alloc, b[0], b[0], true, &io[1]), MCP_OK);
+        gone = mcp_server_attach(s, &io[0], NULL);
+        CHECK(gone && mcp_server_attach(s, &io[1], NULL));
+        tell(a[1], INIT);
+        tell(b[1], INIT);
+        n = mcp_server_pollfds(s, p, 4);
+        EQ_INT(n, 2);
+        EQ_INT(poll(p, (nfds_t)n, 1000), 2);
+        mcp_server_detach(s, gone);
+        if (how == 0) EQ_INT(mcp_server_step(s, p, n), MCP_OK);
+        if (how == 1) EQ_INT(mcp_server_step(s, NULL, 0), MCP_OK);
+        if (how == 2) { mcp_server_stop(s); EQ_INT(mcp_server_run(s), MCP_OK); }
+        else CHECK(strstr(hear(b[1], "\"id\":0", 1000), "protocolVersion") != NULL);
+        mcp_server_free(s);
+        EQ_INT(freed_and_written(), 0);
+        close(a[1]);
+        close(b[1]);
+    }
+}
+
+/* The client has closed its end and reads nothing, while more answers are queued than the server lets pile up, and
+   lines are left: the end comes after drain_ms all the same. */
+static void big(mcp_req *r, void *user) { (void)user; mcp_req_text(r, (const char *)user); }
+TEST(unread_answers_at_the_end)
+{
+    enum { SIZE = 1 << 20 };
+    char *text = (char *)malloc(SIZE + 1);
+    int a[2], i;
+    mcp_server_desc d;
+    mcp_server *s;
+    mcp_tool t;
+    int64_t since;
+    memset(text, 'u', SIZE);
+    text[SIZE] = 0;
+    memset(&d, 0, sizeof d);
+    memset(&t, 0, sizeof t);
+    CHECK(socketpair(AF_UNIX, SOCK_STREAM, 0, a) == 0);
+    EQ_INT(mcp_io_fds(NULL, a[0], a[0], true, &d.io), MCP_OK);
+    d.name = "u"; d.version = "1"; d.drain_ms = 200;
+    s = mcp_server_new(&d);
+    t.name = "big"; t.fn = big; t.user = text;
+    (void)mcp_server_tool(s, &t);
+    tell(a[1], INIT);
+    for (i = 0; i < 5; i++) tell(a[1], J({"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"big"}}) "\n");
+    shutdown(a[1], SHUT_WR);
+    since = mcpi_clock_ms();
+    (void)alarm(5);                                     /* else it hangs */
+    EQ_INT(mcp_server_run(s), MCP_OK);
+    (void)alarm(0);
+    since = mcpi_clock_ms() - since;
+    CHECK(since >= 150 && since < 2000);
+    mcp_server_free(s);
+    close(a[1]);
+    free(text);
+}
+
 /* poll, not select: descriptors over 1,023 are like any other. */
 TEST(high_descriptors)
 {
@@ -411,11 +636,15 @@ int main(void)
     signal(SIGPIPE, SIG_IGN);                             /* ours, for tell; the server's is tested in its own process */
     RUN(stdio_round_trip);
     RUN(ends);
+    RUN(leaves_without_reading);
     RUN(slow_reader_at_the_end);
     RUN(sixteen_megabytes_both_ways);
     RUN(listening);
+    RUN(no_room_for_a_peer);
     RUN(posting);
     RUN(own_loop);
+    RUN(detached_after_poll);
+    RUN(unread_answers_at_the_end);
     RUN(high_descriptors);
     return test_end();
 }

@@ -1,6 +1,24 @@
 /* The operating system part: children, streams over descriptors, the stdout guard, posts, SIGPIPE, Unix sockets.
  * The program starts itself with an argument to be the child that is looked at. */
 #define _XOPEN_SOURCE 700                   /* posix_openpt */
+#define _DEFAULT_SOURCE 1
+#define _DARWIN_C_SOURCE 1
+#include <signal.h>
+#include <stdbool.h>
+
+/* A signal that is seen here may be gone the next moment. */
+static bool taken_by_another;
+static int seen_pending(sigset_t *set)
+{
+    int rc = sigpending(set), number;
+    sigset_t pipe;
+    if (!taken_by_another || rc != 0 || sigismember(set, SIGPIPE) != 1) return rc;
+    sigemptyset(&pipe);
+    sigaddset(&pipe, SIGPIPE);
+    return sigwait(&pipe, &number);
+}
+#define sigpending seen_pending
+
 #define MCP_IMPLEMENTATION
 #define MCP_STATIC
 #define close watched_close                 /* in mcp.h and here, see below */
@@ -658,6 +676,61 @@ TEST(somebody_else_reaps)
     put_away(&ch);
 }
 
+/* SIGCHLD is ignored: nobody can see the child as a zombie, and what it leaves in its group is killed all the same. */
+static void left_without_a_zombie(void)
+{
+    int turn;
+    signal(SIGCHLD, SIG_IGN);
+    for (turn = 0; turn < 2; turn++) {
+        mcpi_child ch;
+        mcpi_spawn how;
+        int i, grandchild;
+        char line[32] = "";
+        struct pollfd p;
+        memset(&how, 0, sizeof how);
+        EQ_INT(start_self(&ch, &how, "--leave", NULL, NULL), MCP_OK);
+        for (i = 0; i < 500 && mcpi_fd_read(ch.out, line, sizeof line - 1) < 0; i++) nap(2);
+        grandchild = atoi(line);
+        for (i = 0; i < 500 && mcpi_child_peek(&ch) == 0; i++) nap(2);
+        CHECK(ch.exited && !ch.known && grandchild > 0);
+        mcpi_child_reap(&ch, false);
+        p.fd = ch.out;
+        p.events = POLLIN;
+        EQ_INT(poll(&p, 1, 30), 0);         /* somebody holds the pipe */
+        if (turn) {                         /* too long ago: its number may be another's by now */
+            ch.seen -= 60000;
+            mcpi_child_reap(&ch, true);
+            EQ_INT(poll(&p, 1, 30), 0);
+            ch.seen += 60000;
+        }
+        mcpi_child_reap(&ch, true);
+        EQ_INT(poll(&p, 1, 3000), 1);
+        EQ_STR(drain(ch.out), "");          /* the end: nobody holds the pipe any more */
+        mcpi_child_reap(&ch, true);
+        put_away(&ch);
+    }
+}
+TEST(left_in_the_group_without_a_zombie) { apart(left_without_a_zombie); }
+
+/* Its number belongs to another process by now, which leads a group: that one is left alone. */
+TEST(group_of_a_stranger)
+{
+    mcpi_child ch, gone;
+    mcpi_spawn how;
+    memset(&how, 0, sizeof how);
+    EQ_INT(start_self(&ch, &how, "--sleep", NULL, NULL), MCP_OK);
+    gone = ch;
+    gone.exited = true;                     /* as if it had been reaped by somebody else */
+    mcpi_child_reap(&gone, true);
+    nap(50);
+    EQ_INT(mcpi_child_peek(&ch), 0);
+    put_away(&ch);
+    gone.pid = 0;
+    mcpi_child_reap(&gone, true);           /* no child: nothing, and not our own group */
+    EQ_STR(how_it_ended(&ch), "was killed by signal 9 (SIGKILL)");
+    CHECK(childless());
+}
+
 /* -- streams over descriptors ----------------------------------------------------------------------------------------- */
 
 static char block[1 << 18];
@@ -1264,6 +1337,35 @@ static void sigpipe_alone(void)
 }
 TEST(sigpipe) { apart(sigpipe_alone); }
 
+/* A SIGPIPE for the whole process, which another thread takes as soon as this one has seen it: nobody waits for a
+   second one. */
+static void sigpipe_for_two(void)
+{
+    mcpi_sigpipe s;
+    sigset_t set;
+    int turn, number;
+    sigemptyset(&set);
+    sigaddset(&set, SIGPIPE);
+    for (turn = 0; turn < 2; turn++) {
+        mcpi_sigpipe_block(&s);
+        kill(getpid(), SIGPIPE);
+        taken_by_another = true;
+        (void)alarm(10);                    /* else it waits for ever */
+        errno = 77;
+        mcpi_sigpipe_restore(&s);
+        EQ_INT(errno, 77);
+        taken_by_another = false;
+        (void)alarm(0);
+        mcpi_sigpipe_block(&s);             /* and one that is taken before it is looked for */
+        kill(getpid(), SIGPIPE);
+        sigwait(&set, &number);
+        mcpi_sigpipe_restore(&s);
+        CHECK(!mcpi_sigpipe_pending());
+        sigprocmask(SIG_BLOCK, &set, NULL); /* the second time it was blocked before */
+    }
+}
+TEST(sigpipe_of_two_threads) { apart(sigpipe_for_two); }
+
 /* -- Unix sockets ----------------------------------------------------------------------------------------------------------- */
 
 static int connect_to(const char *path)
@@ -1345,10 +1447,8 @@ TEST(nothing_was_closed_twice)
 
 int main(int argc, char **argv)
 {
-    ssize_t n;
     if (argc > 1 && strncmp(argv[1], "--", 2) == 0) return child_main(argc, argv);
-    n = readlink("/proc/self/exe", self, sizeof self - 1);
-    if (n <= 0 && !realpath(argv[0], self)) return 1;
+    if (!realpath(argv[0], self)) return 1;
     emulated = getenv("LD_PRELOAD") && strstr(getenv("LD_PRELOAD"), "vgpreload");
     snprintf(dir, sizeof dir, "/tmp/mcp-test-%ld", (long)getpid());
     if (mkdir(dir, 0755) < 0) return 1;
@@ -1371,6 +1471,8 @@ int main(int argc, char **argv)
     RUN(what_is_left_in_the_group);
     RUN(signal_to_the_group);
     RUN(somebody_else_reaps);
+    RUN(left_in_the_group_without_a_zombie);
+    RUN(group_of_a_stranger);
     RUN(pipe_never_blocks);
     RUN(pipe_with_one_free_page);
     RUN(read_goes_straight_when_told);
@@ -1392,6 +1494,7 @@ int main(int argc, char **argv)
     RUN(posts_race_with_close);
     RUN(poster_without_memory);
     RUN(sigpipe);
+    RUN(sigpipe_of_two_threads);
     RUN(unix_socket);
     RUN(clock_goes_on);
     RUN(nothing_was_closed_twice);

@@ -1736,6 +1736,223 @@ TEST(peers_do_not_meddle)
     leave(&q);
 }
 
+/* -- copying, and the end from inside ------------------------------------------------------------------------------------- */
+
+/* An allocator that copies each time it is asked for another size, and counts what it copied. */
+static size_t copied;
+static void *copying(void *user, void *ptr, size_t old_size, size_t new_size)
+{
+    void *p = new_size ? malloc(new_size) : NULL;
+    size_t n = old_size < new_size ? old_size : new_size;
+    (void)user;
+    if (new_size && !p) return NULL;
+    if (ptr && n) { memcpy(p, ptr, n); copied += n; }
+    if (ptr) free(ptr);
+    return p;
+}
+
+/* The input buffer is as large as it may get, and what is in it is moved, not grown for each read. */
+TEST(a_full_buffer_is_not_copied_for_each_read)
+{
+    enum { M = 4 << 20 };
+    static const size_t sizes[] = { M, M / 2, M, M - 1, M / 2 + 7, M };
+    mcp_server_desc d;
+    mcp_server *s;
+    peer p;
+    char *line = (char *)malloc(M + 1);
+    size_t i, n, total = 0;
+    memset(&d, 0, sizeof d);
+    d.max_message = M;
+    d.alloc.resize = copying;
+    s = server_with(&d);
+    p = join(s);
+    legacy(&p);
+    copied = 0;
+    for (i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        n = (size_t)sprintf(line, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/x\",\"params\":{\"a\":\"");
+        memset(line + n, 'c', sizes[i] - n);
+        memcpy(line + sizes[i] - 3, "\"}}", 3);
+        line[sizes[i]] = '\n';
+        write_all(&p, line, sizes[i] + 1);
+        total += sizes[i];
+    }
+    EQ_STR(say(&p, J({"jsonrpc":"2.0","id":1,"method":"ping"})), J({"jsonrpc":"2.0","id":1,"result":{}}) "\n");
+    EQ_INT(mcp_server_stats(s).oversize, 0);
+    EQ_INT(mcp_server_stats(s).bad, 0);
+    CHECK(copied < 2 * total);
+    if (copied >= 2 * total) printf("  %lu bytes were copied for %lu\n", (unsigned long)copied, (unsigned long)total);
+    free(line);
+    end(s, &p);
+}
+
+static void frees_at_cancel(mcp_server *s, mcp_id id, void *arg) { (void)id; ++*(int *)arg; mcp_server_free(s); }
+static void defers_till_freed(mcp_req *r, void *user) { (void)mcp_req_on_cancel(r, frees_at_cancel, user); (void)mcp_req_defer(r); }
+
+/* detach calls on_cancel, which frees the server: all is given back, and nothing is used after that. */
+TEST(freed_by_a_detach)
+{
+    mcp_server_desc d;
+    int calls = 0;
+    memset(&d, 0, sizeof d);
+    d.alloc.resize = counting;
+    fail_at = -1;
+    live_bytes = 0;
+    {
+        mcp_server *s = server_with(&d);
+        peer p = join(s), q = join(s);
+        mcp_tool t;
+        memset(&t, 0, sizeof t);
+        t.name = "x";
+        t.fn = defers_till_freed;
+        t.user = &calls;
+        EQ_INT(mcp_server_tool(s, &t), MCP_OK);
+        legacy(&p);
+        EQ_STR(call(&p, "x", "{}"), "");
+        EQ_STR(say(&p, J({"jsonrpc":"2.0","id":6,"method":"tools/call","params":{"name":"x"}})), "");
+        mcp_server_detach(s, p.conn);
+        EQ_INT(calls, 2);
+        EQ_INT(live_bytes, 0);
+        leave(&p);
+        leave(&q);
+    }
+}
+
+/* What the description says of max_inflight: a deferred request holds at most 16 times the text of its params, and
+   one that was answered three small buffers. */
+TEST(what_deferred_requests_hold)
+{
+    enum { SIZE = 300000, N = 4 };
+    static const char *const parts[] = { "1,", "[],", "\"\",", "{\"\":1},", "[1]," };
+    size_t k;
+    for (k = 0; k < sizeof parts / sizeof *parts; k++) {
+        mcp_server_desc d;
+        mcp_server *s;
+        peer p;
+        char *line = (char *)malloc(SIZE + 300);
+        size_t n, len = strlen(parts[k]);
+        long first = 0;
+        int i;
+        memset(&d, 0, sizeof d);
+        d.alloc.resize = counting;
+        fail_at = -1;
+        live_bytes = 0;
+        s = server_with(&d);
+        p = join(s);
+        add(s, "holds", deferring_quietly);
+        add(s, "echo", echo);
+        kept_count = 0;
+        legacy(&p);
+        for (i = 0; i < N; i++) {
+            n = (size_t)sprintf(line, "{\"jsonrpc\":\"2.0\",\"id\":%d,\"method\":\"tools/call\",\"params\":{\"name\":\"holds\",\"arguments\":{\"x\":[", i);
+            while (n < SIZE) { memcpy(line + n, parts[k], len); n += len; }
+            strcpy(line + n - 1, "]}}}");
+            EQ_STR(say(&p, line), "");
+            if (i == 0) first = live_bytes;
+        }
+        EQ_INT(kept_count, N);
+        CHECK(live_bytes - first > (N - 1) * SIZE && live_bytes - first < 16L * (N - 1) * (SIZE + 4096));
+        for (i = 0; i < N; i++) EQ_INT(mcp_req_text(mcp_server_req(s, kept[i]), "x"), MCP_OK);
+        for (i = 0; i < 200; i++) (void)call(&p, "echo", "{\"text\":\"small\"}");
+        CHECK(live_bytes < (N + 1) * 3 * 65536 + (2 << 20) + 200000);     /* and the input buffer its 1 MiB, twice */
+        end(s, &p);
+        EQ_INT(live_bytes, 0);
+        free(line);
+    }
+}
+
+/* The rest of a line that is dropped is no message, whatever it looks like, for a handler that listens while it works:
+   neither when it comes whole nor in two pieces. What stands behind it is one. */
+static int rest_turn;
+static void with_the_rest(void *owner, void *arg)
+{
+    static const char cancel[] = J({"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":5}});
+    static const char ping[] = "\n" J({"jsonrpc":"2.0","id":9,"method":"ping"}) "\n";
+    mcp_server *s = (mcp_server *)owner;
+    mcp_req *r = mcp_server_req(s, kept[0]);
+    peer *p = (peer *)arg;
+    ptrdiff_t n;
+    CHECK(r != NULL);
+    write_all(p, cancel, sizeof cancel - 1);
+    fake_now += 10;
+    if (rest_turn) CHECK(!mcp_req_cancelled(r));
+    write_all(p, ping, sizeof ping - 1);
+    fake_now += 10;
+    CHECK(!mcp_req_cancelled(r));
+    n = p->io.read(p->io.user, p->text, 1000);
+    p->text[n > 0 ? n : 0] = 0;
+    EQ_STR(p->text, J({"jsonrpc":"2.0","id":9,"result":{}}) "\n");  /* answered while this one works */
+}
+
+TEST(the_rest_of_a_dropped_line)
+{
+    for (rest_turn = 0; rest_turn < 2; rest_turn++) {
+        mcp_server_desc d;
+        mcp_server *s;
+        peer p;
+        char big[3000];
+        memset(&d, 0, sizeof d);
+        d.max_message = 2000;
+        s = server_with(&d);
+        p = join(s);
+        add(s, "holds", deferring_quietly);
+        kept_count = 0;
+        legacy(&p);
+        EQ_STR(call(&p, "holds", "{}"), "");
+        memset(big, 'x', sizeof big);
+        write_all(&p, big, sizeof big);
+        CHECK(strstr(hear(&p), "over the limit") != NULL);
+        CHECK(mcp_server_after(s, 0, with_the_rest, &p) != 0);
+        (void)hear(&p);
+        EQ_INT(mcp_server_stats(s).cancelled, 0);
+        EQ_INT(mcp_server_stats(s).oversize, 1);
+        EQ_INT(mcp_req_text(mcp_server_req(s, kept[0]), "done"), MCP_OK);
+        CHECK(strstr(hear(&p), "done") != NULL);
+        EQ_STR(say(&p, J({"jsonrpc":"2.0","id":1,"method":"ping"})), J({"jsonrpc":"2.0","id":1,"result":{}}) "\n");
+        end(s, &p);
+    }
+}
+
+/* Keys may hold U+0000, and then are none of the names that they begin with. */
+static void nul_keys(mcp_req *r, void *user)
+{
+    (void)user;
+    EQ_INT(mcp_req_result(r, "{\"content\":[],\"a\\u0000b\":1,\"a\\u0000c\":{\"d\\u0000\":2},\"_meta\":{\"m\\u0000n\":3},\"resultType\\u0000\":4}", MCP_NTS), MCP_OK);
+}
+
+TEST(keys_with_a_nul)
+{
+    mcp_server_desc d;
+    mcp_server *s;
+    peer p;
+    mcp_tool t;
+    memset(&d, 0, sizeof d);
+    memset(&t, 0, sizeof t);
+    d.capabilities = "{\"tools\":{},\"x\\u0000y\":{}}";
+    s = server_with(&d);
+    p = join(s);
+    t.name = "k";
+    t.fn = nul_keys;
+    t.input_schema = "{\"p\\u0000q\":{},\"properties\":{\"r\\u0000s\":{}},\"required\":[\"r\\u0000s\",\"z\"]}";
+    t.meta = "{\"v\\u0000w\":1}";
+    t.extra = "{\"e\\u0000f\":2}";
+    EQ_INT(mcp_server_tool(s, &t), MCP_OK);
+    CHECK(strstr(say(&p, INIT), "\"capabilities\":{\"tools\":{},\"x\\u0000y\":{}}") != NULL);
+    CHECK(strstr(say(&p, J({"jsonrpc":"2.0","id":1,"method":"tools/list"})), "{\"name\":\"k\",\"inputSchema\":{\"type\":\"object\",\"p\\u0000q\":{},\"properties\":{\"r\\u0000s\":{}},"
+          "\"required\":[\"r\\u0000s\",\"z\"]},\"_meta\":{\"v\\u0000w\":1},\"e\\u0000f\":2}") != NULL);
+    CHECK(strstr(call(&p, "k", "{\"r\":1,\"z\":1}"), "is required") != NULL);
+    CHECK(strstr(call(&p, "k", "{\"r\\u0000s\":1}"), "\\\"z\\\" is required") != NULL);
+    EQ_STR(call(&p, "k", "{\"r\\u0000s\":1,\"z\":1}"),
+           "{\"jsonrpc\":\"2.0\",\"id\":5,\"result\":{\"content\":[],\"a\\u0000b\":1,\"a\\u0000c\":{\"d\\u0000\":2},\"_meta\":{\"m\\u0000n\":3},\"resultType\\u0000\":4}}\n");
+    CHECK(strstr(call_modern(&p, "k", "{\"r\\u0000s\":1,\"z\":1}"), "\"a\\u0000b\":1,\"a\\u0000c\":{\"d\\u0000\":2},\"resultType\\u0000\":4,\"resultType\":\"complete\","
+          "\"_meta\":{\"m\\u0000n\":3,") != NULL);
+    /* no claim of the modern era, and no progress token */
+    EQ_STR(say(&p, "{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"ping\",\"params\":{\"_meta\":{\"io.modelcontextprotocol/protocolVersion\\u0000\":7}}}"), J({"jsonrpc":"2.0","id":2,"result":{}}) "\n");
+    kept_count = 0;
+    add(s, "progress", progress);
+    CHECK(strstr(say(&p, "{\"jsonrpc\":\"2.0\",\"id\":3,\"method\":\"tools/call\",\"params\":{\"name\":\"progress\",\"_meta\":{\"progressToken\\u0000\":7}}}"), "notifications/progress") == NULL);
+    end(s, &p);
+}
+
 TEST(null_is_harmless)
 {
     mcp_req_fn none = NULL;
@@ -1830,6 +2047,11 @@ int main(void)
     RUN(an_outlier_is_forgotten);
     RUN(cancelled_in_a_nested_turn);
     RUN(peers_do_not_meddle);
+    RUN(a_full_buffer_is_not_copied_for_each_read);
+    RUN(freed_by_a_detach);
+    RUN(what_deferred_requests_hold);
+    RUN(the_rest_of_a_dropped_line);
+    RUN(keys_with_a_nul);
     RUN(null_is_harmless);
     return test_end();
 }

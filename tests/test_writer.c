@@ -452,6 +452,41 @@ TEST(bytes)
     EQ_INT(mcp_writer_status(&w), MCP_ERR_LIMIT);
 }
 
+/* Member by member, as one copies an object with other members added: a key is copied whole. */
+TEST(members_keep_their_keys)
+{
+    static const char text[] = "{\"\":1,\"a\\u0000b\":2,\"\\u0000\":{\"c\\u0000\":[{\"\\u0000d\":null}]},\"plain\":\"x\",\"a\":3}";
+    mcp_arena a;
+    mcp_writer w;
+    const mcp_json *v, *second = NULL;
+    mcp_arena_init(&a, NULL, 0);
+    mcp_writer_init(&w, NULL, 0);
+    v = mcp_json_parse(&a, text, MCP_NTS, NULL);
+    mcp_put_object(&w, NULL);
+    mcp_json_each(m, v) {
+        mcp_put_json(&w, mcp_json_key(m), m);
+        if (mcp_json_int(m, 0) == 2) second = m;
+    }
+    mcp_put_end(&w);
+    EQ_STR(mcp_writer_text(&w, NULL), text);
+    mcp_writer_reset(&w);
+    mcp_put_object(&w, NULL);
+    mcp_put_json(&w, "a", second);                           /* another key is that key */
+    mcp_put_json(&w, "b", mcp_json_first(mcp_json_parse(&a, "[[7]]", MCP_NTS, NULL)));
+    mcp_put_json(&w, "c", NULL);
+    mcp_put_end(&w);
+    EQ_STR(mcp_writer_text(&w, NULL), "{\"a\":2,\"b\":[7],\"c\":null}");
+    mcp_writer_reset(&w);
+    mcp_put_array(&w, NULL);
+    mcp_put_json(&w, NULL, second);                          /* no key in an array */
+    mcp_put_end(&w);
+    EQ_STR(mcp_writer_text(&w, NULL), "[2]");
+    mcp_put_json(NULL, NULL, second);
+    mcp_put_json(NULL, "k", NULL);
+    mcp_writer_free(&w);
+    mcp_arena_free(&a);
+}
+
 int main(void)
 {
     mcp_writer_init(&w, NULL, 0);
@@ -468,5 +503,6 @@ int main(void)
     RUN(memory);
     RUN(bytes);
     mcp_writer_free(&w);
+    RUN(members_keep_their_keys);
     return test_end();
 }
