@@ -393,6 +393,25 @@ TEST(silence)
     EQ_INT(g_ready_status, MCP_ERR_PEER);
     done(c, &p);
 
+    d = desc_of(&p, MCP_ERA_BOTH);                           /* discover refused late: initialize is out already, once is enough */
+    d.probe_ms = 100;
+    c = mcp_client_new(&d);
+    turns(c, 1);
+    (void)hear(&p);
+    g_now += 100;
+    turns(c, 1);
+    CHECK(has(hear(&p), "\"id\":2,\"method\":\"initialize\""));
+    refuse(&p, 1, -32601, NULL);
+    turns(c, 2);
+    EQ_STR(hear(&p), "");
+    EQ_INT(g_ready, 0);
+    reply(&p, 2, INIT_RESULT);
+    turns(c, 1);
+    EQ_INT(g_ready, 1);
+    EQ_INT(g_ready_status, MCP_OK);
+    EQ_INT(mcp_client_stats(c).unknown, 0);
+    done(c, &p);
+
     d = desc_of(&p, MCP_ERA_BOTH);                           /* both refused */
     d.probe_ms = 100;
     c = mcp_client_new(&d);
@@ -455,6 +474,25 @@ TEST(initialize)
     init_row(NULL, -32602, NULL, MCP_ERR_PEER, "-32602");
     init_row(NULL, -32022, NULL, MCP_ERR_VERSION, "-32022");
     init_row(NULL, -32602, "{\"supported\":[\"2024-11-05\"]}", 1, "\"protocolVersion\":\"2024-11-05\"");
+}
+
+/* A server that names one version after the other is asked for one of them, and no more. */
+TEST(offered_again_once)
+{
+    peer p;
+    mcp_client_desc d = desc_of(&p, MCP_ERA_LEGACY);
+    mcp_client *c = mcp_client_new(&d);
+    turns(c, 1);
+    (void)hear(&p);
+    refuse(&p, 1, -32602, "{\"supported\":[\"2024-11-05\"]}");
+    turns(c, 1);
+    CHECK(has(hear(&p), "\"protocolVersion\":\"2024-11-05\""));
+    refuse(&p, 2, -32602, "{\"supported\":[\"2025-03-26\"]}");
+    turns(c, 2);
+    EQ_STR(hear(&p), "");
+    EQ_INT(g_ready, 1);
+    EQ_INT(g_ready_status, MCP_ERR_PEER);
+    done(c, &p);
 }
 
 /* -- requests --------------------------------------------------------------------------------------------------------------- */
@@ -1268,6 +1306,46 @@ TEST(questions)
     d = desc_of(&p, MCP_ERA_LEGACY);                         /* nobody to ask */
     c = ready(&p, &d);
     ask_row(c, &p, MCP_OK, "{\"jsonrpc\":\"2.0\",\"id\":\"s1\",\"method\":\"roots/list\"}", "{\"jsonrpc\":\"2.0\",\"id\":\"s1\",\"error\":{\"code\":-32601,\"message\":\"Method not found\"}}");
+    done(c, &p);
+}
+
+/* Many questions are open at once, but not more than max_pending; the server cancels some, and knows the others. */
+TEST(open_questions)
+{
+    enum { N = 100 };
+    peer p;
+    mcp_client_desc d = desc_of(&p, MCP_ERA_LEGACY);
+    mcp_client *c;
+    mcp_id ask[N];
+    char line[256];
+    int i;
+    d.on_ask = on_ask;
+    d.max_pending = N;
+    c = ready(&p, &d);
+    g_ask_status = MCP_ERR_AGAIN;
+    for (i = 0; i < N; i++) {
+        snprintf(line, sizeof line, "{\"jsonrpc\":\"2.0\",\"id\":%d,\"method\":\"a\"}", i);
+        ask_row(c, &p, MCP_ERR_AGAIN, line, "");
+        ask[i] = g_ask;
+    }
+    ask_row(c, &p, MCP_ERR_AGAIN, "{\"jsonrpc\":\"2.0\",\"id\":\"x\",\"method\":\"a\"}", "{\"jsonrpc\":\"2.0\",\"id\":\"x\",\"error\":{\"code\":-32603,\"message\":\"too many open requests\"}}");
+    for (i = 0; i < N; i += 2) {
+        snprintf(line, sizeof line, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{\"requestId\":%d}}", i);
+        ask_row(c, &p, MCP_ERR_AGAIN, line, "");
+    }
+    for (i = 1; i < N; i += 2) {
+        char answer[256];
+        snprintf(line, sizeof line, "{\"jsonrpc\":\"2.0\",\"id\":%d,\"method\":\"a\"}", i);
+        snprintf(answer, sizeof answer, "{\"jsonrpc\":\"2.0\",\"id\":%d,\"error\":{\"code\":-32600,\"message\":\"this id is in use\"}}", i);
+        ask_row(c, &p, MCP_ERR_AGAIN, line, answer);
+    }
+    for (i = N - 1; i >= 0; i--) EQ_INT(mcp_client_answer(c, ask[i], MCP_OK, "{}"), i % 2 ? MCP_OK : MCP_ERR_UNKNOWN);
+    turns(c, 1);
+    for (i = N - 1; i >= 0; i -= 2) {
+        snprintf(line, sizeof line, "{\"jsonrpc\":\"2.0\",\"id\":%d,\"result\":{}}", i);
+        EQ_STR(hear(&p), line);
+    }
+    EQ_STR(hear(&p), "");
     done(c, &p);
 }
 
@@ -2681,6 +2759,7 @@ int main(int argc, char **argv)
     RUN(verdicts);
     RUN(silence);
     RUN(initialize);
+    RUN(offered_again_once);
     RUN(params);
     RUN(answers);
     RUN(batches);
@@ -2694,6 +2773,7 @@ int main(int argc, char **argv)
     RUN(lists);
     RUN(list_ends);
     RUN(questions);
+    RUN(open_questions);
     RUN(ping_flood);
     RUN(ping_flood_unread);
     RUN(nested);
