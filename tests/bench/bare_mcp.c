@@ -11,6 +11,15 @@ static void say(const char *s, size_t n)
     memcpy(out + out_len, s, n);
     out_len += n;
 }
+
+/* 10 MB in base64: what they say does not matter. */
+static void say_blob(void)
+{
+    size_t n = 13333336;
+    static char *letters;
+    if (!letters) { letters = more(NULL, n); memset(letters, 'A', n); }
+    say(letters, n);
+}
 #define SAY(literal) say(literal, sizeof literal - 1)
 
 static void answer(const char *line)
@@ -27,6 +36,11 @@ static void answer(const char *line)
         say(text, end ? (size_t)(end - text) : 0);
         if (strstr(line, "/protocolVersion\":")) SAY("\"}],\"resultType\":\"complete\"}}\n");
         else SAY("\"}]}}\n");
+    }
+    else if (!strncmp(method, "resources/read\"", 15)) {
+        SAY(",\"result\":{\"contents\":[{\"uri\":\"bench://blob\",\"blob\":\"");
+        say_blob();
+        SAY("\"}]}}\n");
     }
     else if (!strncmp(method, "initialize\"", 11))
         SAY(",\"result\":{\"protocolVersion\":\"2025-11-25\",\"capabilities\":{\"tools\":{}},"

@@ -2,7 +2,7 @@
 # What it costs, against bare limits that are built beside it and measured in the same run.
 #
 #   bench.sh                    everything, about two minutes
-#   bench.sh json server ...    some of: json, server, counts, memory, curves, client
+#   bench.sh json server ...    some of: json, server, counts, memory, curves, features, client
 #
 # Each line: what, its value, the bare limit's value, the ratio of the two, the target, and whether that is met. Ratios are
 # medians of the ratios of single rounds, in which the programs take turns; they compare across machines, times do not.
@@ -198,6 +198,30 @@ curves()
     row 'start with 10,000 tools, us for each; with 2,000' "$(calc "($s10000 - $s10) / 9990")" "$(calc "($s2000 - $s10) / 1990")" = 'ratio <= 2'
 }
 
+features()
+{
+    title 'server, resources' value
+    # shellcheck disable=SC2046
+    set -- $(driver read -n 3 -r 7 "$mcp" "$server -r 1"); [ $# = 8 ] || exit 1
+    row 'read of a blob of 10 MB, MB/s' "$(calc "10000000 / $5")" "$(calc "10000000 / $1")" "$(calc "1 / $7")" -
+    row 'read of a blob of 10 MB, CPU us; canned answer' "$6" "$2" "$8" -
+    title 'server, many resources' value '1,000'
+    for n in 1000 10000; do
+        v=$(driver pages -n $((20000 / n)) -r 7 "$server -r $n") || exit 1
+        v=$(calc "$v / $n")
+        [ $n = 1000 ] && first=$v
+        row "resources/list in pages of 100, $n resources, CPU us for each" "$v" "$first" = "$([ $n = 10000 ] && echo 'ratio <= 1.5' || echo -)"
+    done
+    for n in 1000 10000; do
+        # shellcheck disable=SC2046
+        set -- $(driver updates -n $n -r 7 "$server -r $n"); [ $# = 2 ] || exit 1
+        [ $n = 1000 ] && sub=$1 change=$2
+        limit=-; [ $n = 10000 ] && limit='ratio <= 1.5'
+        row "$n subscriptions, CPU us to subscribe" "$1" "$sub" = "$limit"
+        row "$n subscriptions, CPU us for each change" "$2" "$change" = "$limit"
+    done
+}
+
 client_()
 {
     title "client, tools/call echo of 100 bytes, CPU us/call" value
@@ -213,7 +237,7 @@ client_()
 [ $# != 0 ] || set -- json server counts memory curves client
 for part in "$@"; do
     case $part in
-    json|server|counts|memory|curves) $part;;
+    json|server|counts|memory|curves|features) $part;;
     client) client_;;
     *) echo "bench.sh: there is no part $part"; exit 2;;
     esac

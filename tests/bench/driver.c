@@ -6,13 +6,17 @@
      driver start [-r ROUNDS] PROGRAM...     time from fork to the answer to initialize: us, ratio to the first
      driver memory [-r ROUNDS] PROGRAM...    KiB: RSS when initialized, and what of it is not pages of files; the
                                              peak of RSS after 20,000 calls, and after 10 of 1 MiB
+     driver read [-n COUNT] [-r ROUNDS] PROGRAM...   reads of bench://blob: as calls, wall us and CPU us of each
+     driver pages [-n COUNT] [-r ROUNDS] PROGRAM     CPU us of the server for COUNT lists of all resources, page by page
+     driver updates -n COUNT [-r ROUNDS] PROGRAM     subscribes to bench://0 and on, then has all of them changed: CPU us of
+                                             the server for each subscription, and for each change
      driver allocations PROGRAM              allocations of 10,000 calls, once warm: legacy, modern */
 #include "bench.h"
 
 enum { PROGRAMS = 4, ROUNDS = 64 };
 
-static struct options { bool modern, list; size_t window, size, count, rounds; const char *tool; } o =
-    { false, false, 1, 100, 1000, 9, "echo" };
+static struct options { bool modern, list, blob; size_t window, size, count, rounds; const char *tool; } o =
+    { false, false, false, 1, 100, 1000, 9, "echo" };
 
 static void print_ratio(double v[PROGRAMS][ROUNDS], int at, size_t rounds)
 {
@@ -30,6 +34,10 @@ static void calls(char **programs, int n)
     size_t len, r, warm = o.window;
     char *tail = call_tail(o.modern, o.tool, o.size, &len);
     int i;
+    if (o.blob) {
+        snprintf(tail, len, ",\"method\":\"resources/read\",\"params\":{\"uri\":\"bench://blob\"}}\n");
+        len = strlen(tail);
+    }
     if (o.list) {
         snprintf(tail, len, ",\"method\":\"tools/list\"%s}\n", o.modern ? ",\"params\":{" META "}" : "");
         len = strlen(tail);
@@ -39,7 +47,7 @@ static void calls(char **programs, int n)
         p[i] = proc_start(programs[i]);
         handshake(&p[i], o.modern);
         first = ask(&p[i], tail);
-        if (!strstr(first, o.list ? "tools" : "xxx") || strstr(first, "\"error\":") || strstr(first, "\"isError\":true")) die(first);
+        if (!strstr(first, o.list ? "tools" : o.blob ? "\"blob\":" : "xxx") || strstr(first, "\"error\":") || strstr(first, "\"isError\":true")) die(first);
         play(&p[i], tail, len, o.window, warm, NULL, NULL);
     }
     for (r = 0; r < o.rounds; r++)
@@ -58,6 +66,89 @@ static void calls(char **programs, int n)
         proc_end(&p[i]);
     }
     free(tail); free(times);
+}
+
+/* The text between `before` and the next quote, or NULL. */
+static char *quoted(const char *line, const char *before)
+{
+    const char *s = strstr(line, before), *end = s ? strchr(s + strlen(before), '"') : NULL;
+    char *copy;
+    if (!end) return NULL;
+    s += strlen(before);
+    copy = more(NULL, (size_t)(end - s) + 1);
+    memcpy(copy, s, (size_t)(end - s));
+    copy[end - s] = 0;
+    return copy;
+}
+
+static void pages(const char *program)
+{
+    double cpu[ROUNDS];
+    char tail[256];
+    size_t r, i;
+    proc p = proc_start(program);
+    handshake(&p, false);
+    for (r = 0; r < o.rounds; r++) {
+        double before = child_cpu_us(p.pid);
+        for (i = 0; i < o.count; i++) {
+            char *cursor = NULL;
+            do {
+                const char *line;
+                if (cursor) snprintf(tail, sizeof tail, ",\"method\":\"resources/list\",\"params\":{\"cursor\":\"%s\"}}\n", cursor);
+                else snprintf(tail, sizeof tail, ",\"method\":\"resources/list\"}\n");
+                line = ask(&p, tail);
+                if (!strstr(line, "\"resources\":[{")) die(line);
+                free(cursor);
+                cursor = quoted(line, "\"nextCursor\":\"");
+            } while (cursor);
+        }
+        cpu[r] = (child_cpu_us(p.pid) - before) / (double)o.count;
+    }
+    printf("%.4g\n", median(cpu, o.rounds));
+    proc_end(&p);
+}
+
+/* Waits for `count` notifications of a change, and the answer to a call besides if there is one to come. */
+static void changes(proc *p, size_t count, bool answer)
+{
+    size_t got = 0;
+    char *line;
+    while (got < count || answer) {
+        proc_move(p);
+        while ((line = proc_line(p))) {
+            if (strstr(line, "notifications/resources/updated")) got++;
+            else if (id_of(line)) answer = false;
+        }
+    }
+}
+
+static void updates(const char *program)
+{
+    double cpu[ROUNDS], subscribing;
+    size_t len, r, i;
+    char *touch = call_tail(false, "touch", 1, &len);
+    proc p = proc_start(program);
+    handshake(&p, false);
+    subscribing = child_cpu_us(p.pid);
+    for (i = 0; i < o.count; i++) {
+        char tail[128];
+        snprintf(tail, sizeof tail, ",\"method\":\"resources/subscribe\",\"params\":{\"uri\":\"bench://%lu\"}}\n", (unsigned long)i);
+        if (strstr(ask(&p, tail), "error")) die("no subscription");
+    }
+    subscribing = (child_cpu_us(p.pid) - subscribing) / (double)o.count;
+    for (r = 0; r < o.rounds; r++) {
+        double before = child_cpu_us(p.pid);
+        for (i = 0; i < 20; i++) {
+            char id[24];
+            snprintf(id, sizeof id, "%lu", p.next_id++);
+            put(&p, HEAD, sizeof HEAD - 1); put(&p, id, strlen(id)); put(&p, touch, len);
+            changes(&p, o.count, true);
+        }
+        cpu[r] = (child_cpu_us(p.pid) - before) / 20 / (double)o.count;
+    }
+    printf("%.4g %.4g\n", subscribing, median(cpu, o.rounds));
+    free(touch);
+    proc_end(&p);
 }
 
 static void start(char **programs, int n)
@@ -175,6 +266,9 @@ int main(int argc, char **argv)
     argv += optind; argc -= optind;
     if (argc < 1 || argc > PROGRAMS || o.rounds < 1 || o.rounds > ROUNDS || !o.window) die("how? see the comment at the top of driver.c");
     if (!strcmp(mode, "calls")) calls(argv, argc);
+    else if (!strcmp(mode, "read")) { o.blob = true; calls(argv, argc); }
+    else if (!strcmp(mode, "pages")) pages(argv[0]);
+    else if (!strcmp(mode, "updates")) updates(argv[0]);
     else if (!strcmp(mode, "start")) start(argv, argc);
     else if (!strcmp(mode, "memory")) memory(argv, argc);
     else if (!strcmp(mode, "allocations")) allocations(argv[0]);
