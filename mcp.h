@@ -684,7 +684,8 @@ typedef struct mcp_client_desc {
     int probe_ms;                           /* how long server/discover may be silent, from the server's first byte
                                                on; default 10,000 */
     int timeout_ms, max_ms;                 /* of each request, from when it is on the wire: silence (progress starts
-                                               it anew), default 30,000; the deadline in all, default 600,000 */
+                                               it anew, and while the server waits for an answer of ours it stands
+                                               still), default 30,000; the deadline in all, default 600,000 */
     int grace_ms;                           /* free: wait after closing stdin, and again after SIGTERM; default
                                                2,000 */
     size_t max_message;                     /* bytes of one message; default 64 MiB */
@@ -692,12 +693,22 @@ typedef struct mcp_client_desc {
                                                notify fail with MCP_ERR_LIMIT; default 128 MiB */
     int max_pending;                        /* default 4,096 */
     int max_pages;                          /* of one list; default 10,000 */
+    int max_rounds;                         /* how often one call may need more input; default 10 */
     void (*on_ready)(mcp_client *c, int status, void *user);
     void (*on_notify)(mcp_client *c, const char *method, const mcp_json *params, void *user);
-    /* A legacy server asks something (roots/list, sampling/createMessage, elicitation/create, ...): write the
-       result's members and return MCP_OK; or MCP_ERR_AGAIN and call mcp_client_answer later; or MCP_ERR_DECLINED,
-       MCP_ERR_CANCELLED (elicitation: that action; else an error); MCP_ERR_UNKNOWN, like no callback at all, answers
-       -32601. ping never comes here. */
+    /* The server asks something: elicitation/create, sampling/createMessage or roots/list, if `capabilities` says
+       that you can; in either era, and in the middle of a call or (legacy) at any time.
+       https://modelcontextprotocol.io/specification/2026-07-28/client/elicitation
+       Write the result's members and return MCP_OK; or MCP_ERR_AGAIN, and call mcp_client_answer later; or
+       MCP_ERR_DECLINED, MCP_ERR_CANCELLED: an elicitation has that action, anything else is refused, which ends a
+       modern call with that status; MCP_ERR_UNKNOWN: you do not know the method.
+       An elicitation is "accept" unless you write another `action`, its `content` gets the defaults of the members
+       that you left out, and is then checked against what was asked for: one that does not fit is not sent (see
+       mcp_client_answer). mode "url": MCP_OK says that the user agreed to open params.url. If the server has refused
+       a call until that is done (error -32042), MCP_OK sends the call again: return MCP_ERR_AGAIN until the user is
+       through, or until the server says so by itself.
+       A question goes away unanswered when its call ends (fn is called) or a legacy server takes it back
+       (on_notify: notifications/cancelled). Legacy servers' methods of other kinds come here too; ping never does. */
     int  (*on_ask)(mcp_client *c, mcp_id ask, const char *method, const mcp_json *params, mcp_writer *result,
                    void *user);
     mcp_allocator alloc;                    /* default: libc */
@@ -748,8 +759,10 @@ MCP_API mcp_id      mcp_client_send  (mcp_client *c, const mcp_call *call);
 MCP_API int         mcp_client_cancel(mcp_client *c, mcp_id id, const char *reason);
 /* Sends a notification. params: JSON object text or NULL. MCP_ERR_MISUSE before the client is ready. */
 MCP_API int         mcp_client_notify(mcp_client *c, const char *method, const char *params);
-/* Answers a question that on_ask put off. status as on_ask's; result: JSON object text for MCP_OK. MCP_ERR_UNKNOWN:
-   no such question (any more). */
+/* Answers a question that on_ask put off, also inside on_ask. status as on_ask's; result: JSON object text for MCP_OK.
+   MCP_ERR_UNKNOWN: no such question (any more). MCP_ERR_ARGUMENT: it is not JSON, or not what was asked for, as
+   mcp_client_error says; the question is still open. (Such an answer out of on_ask itself ends a modern call with
+   MCP_ERR_ARGUMENT; a legacy server gets an error.) */
 MCP_API int         mcp_client_answer(mcp_client *c, mcp_id ask, int status, const char *result);
 #ifndef MCP_NO_POSIX
 /* For other threads; see mcp_post. */
@@ -3043,6 +3056,7 @@ void mcp_put_raw(mcp_writer *w, const char *key, const char *json, size_t len)
 #define MCPI_HEADER_MISMATCH     (-32020)
 #define MCPI_MISSING_CAPABILITY  (-32021)
 #define MCPI_UNSUPPORTED_VERSION (-32022)
+#define MCPI_URL_ELICITATION     (-32042)   /* 2025-11-25 only */
 #define MCPI_USER_REJECTED       (-1)       /* sampling, as the specification's example has it */
 #define MCPI_BUSY                (-31000)   /* ours, outside the range that JSON-RPC and MCP reserve */
 
@@ -6842,8 +6856,10 @@ typedef enum mcpi_phase {
 } mcpi_phase;
 
 /* The parts of a request, each as compact JSON: the method, what is inside the braces of params and of
-   params._meta, the cursor. */
-enum { MCPI_PART_METHOD, MCPI_PART_PARAMS, MCPI_PART_META, MCPI_PART_CURSOR, MCPI_PARTS };
+   params._meta, the cursor, requestState, inputResponses. The last one grows while answers come in. */
+enum {
+    MCPI_PART_METHOD, MCPI_PART_PARAMS, MCPI_PART_META, MCPI_PART_CURSOR, MCPI_PART_STATE, MCPI_PART_INPUT, MCPI_PARTS
+};
 typedef struct mcpi_parts { const char *at[MCPI_PARTS]; size_t len[MCPI_PARTS]; } mcpi_parts;
 
 typedef enum mcpi_entry_kind {
@@ -6868,18 +6884,29 @@ typedef struct mcpi_call {
     mcpi_entry page;                        /* the id of a later page's request */
     mcp_id id, wire;                        /* the user's id; what an answer has to carry now, 0: nothing */
     int64_t end; int idle, max;             /* the last moment of all; in milliseconds, -1: none */
-    int status;                             /* in the done list: how it ended */
-    bool progress, elicitation;
+    int status; bool said;                  /* in the done list: how it ended, and that text is the sentence */
+    bool progress;
+    bool shown;                             /* ASK: on_ask has it, or had it */
+    unsigned needs;                         /* ASK: MCPI_CAN_... */
+    int rounds;                             /* how often more input was needed */
+    struct mcpi_call *asked, *owner;        /* the open questions of a call; ASK: whose it is, NULL: a request */
+    const mcp_json *item;                   /* ASK: what is to be shown, while the message is there */
     int known;                              /* place among mcpi_client_methods, or -1 */
     mcpi_level *waiter;
     void (*on_progress)(double done, double total, const char *message, void *user);
     bool (*each)(const mcp_json *item, void *user);
     mcp_reply_fn fn;
     void *user;
-    char *text; size_t cap, len[MCPI_PARTS];    /* the parts, if kept; ASK: the server's id */
+    char *text; size_t cap, len[MCPI_PARTS];    /* the parts, if kept; ASK: see mcpi_ask_new */
     int pages, lap, lap_len; uint64_t seen;     /* pages so far, and one that later ones are compared with */
-    struct mcpi_call *next;                 /* in the pool, the done list, or a chain of questions */
+    struct mcpi_call *next;                 /* in the pool, the done list, or a list of questions */
 } mcpi_call;
+
+/* What a program can be asked for, as its capabilities say; NOTHING is what nobody can. */
+enum {
+    MCPI_CAN_FORM = 1, MCPI_CAN_URL = 2, MCPI_CAN_SAMPLE = 4, MCPI_CAN_SAMPLE_TOOLS = 8, MCPI_CAN_ROOTS = 16,
+    MCPI_CAN_NOTHING = 32, MCPI_CAN_ELICIT = MCPI_CAN_FORM | MCPI_CAN_URL
+};
 
 #define MCPI_ASK_CHAINS 32
 
@@ -6898,6 +6925,9 @@ struct mcp_client {
     int64_t now, timer, start_end, probe_due;
     size_t replies;                         /* bytes of answers queued since the queue was last empty */
     int64_t refusal;                        /* initialize was refused with this code */
+    int64_t answered;                       /* when the last question of a legacy server was over */
+    unsigned can;                           /* MCPI_CAN_... */
+    size_t pooled;                          /* bytes that the pool's calls hold */
     mcpi_call *pool, *done, **done_end;
     const mcp_json *info;
     const char *const *argv, *const *env;   /* these four are in `fixed` */
@@ -7040,6 +7070,7 @@ static mcpi_call *mcpi_call_new(mcp_client *c, mcpi_entry_kind kind)
     else if (!(k = (mcpi_call *)mcpi_zalloc(&c->d.alloc, sizeof *k))) return NULL;
     text = k->text;
     cap = k->cap;
+    c->pooled -= cap;
     memset(k, 0, sizeof *k);
     k->text = text;
     k->cap = cap;
@@ -7049,18 +7080,44 @@ static mcpi_call *mcpi_call_new(mcp_client *c, mcpi_entry_kind kind)
     return k;
 }
 
-/* Out of the table and back into the pool, which keeps small buffers only. */
+/* Out of the table and back into the pool, whose buffers have a bound together. */
 static void mcpi_call_free(mcp_client *c, mcpi_call *k)
 {
     mcpi_slots_remove(&c->slots, &k->head.item);
     mcpi_slots_remove(&c->slots, &k->page.item);
-    if (k->cap > MCPI_READ_MIN) {
+    if (k->cap > MCPI_KEEP - c->pooled) {
         mcpi_free(&c->d.alloc, k->text, k->cap);
         k->text = NULL;
         k->cap = 0;
     }
+    c->pooled += k->cap;
     k->next = c->pool;
     c->pool = k;
+}
+
+/* Where the question with this id hangs, or would hang. */
+static mcpi_call **mcpi_ask_find(mcp_client *c, const char *id, size_t n)
+{
+    unsigned h = 0;
+    size_t i;
+    mcpi_call **at;
+    for (i = 0; i < n; i++) h = h * 31u + (unsigned char)id[i];
+    at = &c->asks[(h ^ h >> 8) % MCPI_ASK_CHAINS];
+    while (*at && !((*at)->len[0] == n && memcmp((*at)->text, id, n) == 0)) at = &(*at)->next;
+    return at;
+}
+
+/* A question is over: it leaves its call, or its chain. */
+static void mcpi_ask_free(mcp_client *c, mcpi_call *q)
+{
+    mcpi_call **at = q->owner ? &q->owner->asked : mcpi_ask_find(c, q->text, q->len[0]);
+    while (*at != q) at = &(*at)->next;
+    *at = q->next;
+    if (!q->owner) {
+        c->open_asks--;
+        c->answered = mcpi_client_clock(c);
+    }
+    mcpi_call_free(c, q);
 }
 
 /* No answer is awaited any more: one that comes is unknown. */
@@ -7113,6 +7170,7 @@ static void mcpi_call_end(mcp_client *c, mcpi_call *k, mcp_reply *r, bool in_fra
     mcpi_level *waiter = k->waiter;
     r->id = k->id;
     mcpi_call_unwire(c, k);
+    while (k->asked) mcpi_ask_free(c, k->asked);
     mcpi_call_free(c, k);
     c->live--;
     if (r->status == MCP_ERR_PEER) (void)mcpi_client_say(c, r->status, "error %l: %s", r->code, r->message);
@@ -7135,10 +7193,14 @@ static void mcpi_call_fail(mcp_client *c, mcpi_call *k, int status, const char *
     mcpi_call_end(c, k, &r, false);
 }
 
-/* Ends a call from where no callback may run: the next turn does it. */
-static void mcpi_call_later(mcp_client *c, mcpi_call *k, int status)
+/* Ends a call from where no callback may run: the next turn does it. why: NULL, or a sentence, which is copied. */
+static void mcpi_call_later(mcp_client *c, mcpi_call *k, int status, const char *why)
 {
+    size_t n = why ? strlen(why) + 1 : 0;
     mcpi_call_unwire(c, k);
+    while (k->asked) mcpi_ask_free(c, k->asked);
+    k->said = n && mcpi_grow(&c->d.alloc, &k->text, &k->cap, n, 0);
+    if (k->said) memcpy(k->text, why, n);
     mcpi_slots_remove(&c->slots, &k->head.item);
     mcpi_slots_remove(&c->slots, &k->page.item);
     k->status = status;
@@ -7151,12 +7213,14 @@ static void mcpi_call_later(mcp_client *c, mcpi_call *k, int status)
 static void mcpi_client_settle_done(mcp_client *c)
 {
     mcpi_call *k, *last = NULL;
+    char why[256];
     for (k = c->done; k; k = k->next) last = k;
     while ((k = c->done) != NULL) {
         bool end = k == last;
         c->done = k->next;
         if (!c->done) c->done_end = &c->done;
-        mcpi_call_fail(c, k, k->status, NULL);
+        if (k->said) (void)mcpi_say(why, sizeof why, "%s", k->text);
+        mcpi_call_fail(c, k, k->status, k->said ? why : NULL);
         if (end && !c->freed) return;
     }
 }
@@ -7167,6 +7231,7 @@ static void mcpi_client_settle_done(mcp_client *c)
      {"jsonrpc":"2.0","id":7,"method":METHOD,
       "params":{PARAMS,"cursor":CURSOR,"_meta":{"progressToken":7,META}}}
 
+   with "inputResponses":{INPUT} and "requestState":STATE behind PARAMS when it goes on after more input was asked for,
    and in the modern era _meta begins with who we are, which revision we speak and what we can do: that is
    the same for all requests, and was written once. The progress token is the id, which is unique as long as
    the request lives. https://modelcontextprotocol.io/specification/2026-07-28/basic#meta */
@@ -7211,10 +7276,13 @@ static int mcpi_client_put(mcp_client *c, mcp_id id, const mcpi_parts *p, bool m
     mcpi_put_id(w, id);
     MCPI_PUT_LITERAL(w, ",\"method\":");
     mcpi_put_bytes(w, p->at[MCPI_PART_METHOD], p->len[MCPI_PART_METHOD]);
-    if (meta || p->len[MCPI_PART_PARAMS] || p->len[MCPI_PART_CURSOR]) {
+    if (meta || p->len[MCPI_PART_PARAMS] || p->len[MCPI_PART_CURSOR]) {     /* what needs input has PARAMS */
         MCPI_PUT_LITERAL(w, ",\"params\":{");
         mcpi_put_part(w, &comma, "", p->at[MCPI_PART_PARAMS], p->len[MCPI_PART_PARAMS]);
         mcpi_put_part(w, &comma, "\"cursor\":", p->at[MCPI_PART_CURSOR], p->len[MCPI_PART_CURSOR]);
+        mcpi_put_part(w, &comma, "\"inputResponses\":{", p->at[MCPI_PART_INPUT], p->len[MCPI_PART_INPUT]);
+        if (p->len[MCPI_PART_INPUT]) MCPI_PUT_LITERAL(w, "}");
+        mcpi_put_part(w, &comma, "\"requestState\":", p->at[MCPI_PART_STATE], p->len[MCPI_PART_STATE]);
         if (meta) {
             mcpi_put_text(w, comma ? ",\"_meta\":{" : "\"_meta\":{");
             comma = false;
@@ -7305,7 +7373,7 @@ static int mcpi_client_compose(mcp_client *c, const mcp_call *call, mcpi_parts *
     for (v = mcp_json_first(params); v; v = mcp_json_next(v)) {
         const char *key = mcp_json_key(v);
         if (call->each && strcmp(key, "cursor") == 0) cursor = v;
-        else if (strcmp(key, "_meta") != 0) mcp_put_json(w, key, v);
+        else if (mcpi_word_of("_meta\0inputResponses\0requestState\0", key) < 0) mcp_put_json(w, key, v);
     }
     if (!call->tool && strcmp(method, "tools/call") == 0 && !mcp_json_get(params, "arguments")) {
         mcp_put_object(w, "arguments");
@@ -7332,6 +7400,8 @@ static int mcpi_client_compose(mcp_client *c, const mcp_call *call, mcpi_parts *
     }
     p->at[MCPI_PART_CURSOR] = w->buf + end[MCPI_PART_META] + 1;
     p->len[MCPI_PART_CURSOR] = cursor ? end[MCPI_PART_CURSOR] - end[MCPI_PART_META] - 1 : 0;
+    p->at[MCPI_PART_STATE] = p->at[MCPI_PART_INPUT] = "";
+    p->len[MCPI_PART_STATE] = p->len[MCPI_PART_INPUT] = 0;
     return MCP_OK;
 }
 
@@ -7392,7 +7462,18 @@ static int mcpi_call_start(mcp_client *c, mcpi_call *k, const mcpi_parts *p)
     return MCP_OK;
 }
 
-/* A call, from the user's struct to the wire or to the waiting room. Nothing is left behind when it fails. */
+/* The same request again, with the parts as they are now, under a new id. */
+static int mcpi_call_again(mcp_client *c, mcpi_call *k)
+{
+    mcpi_parts p;
+    int status;
+    mcpi_slots_remove(&c->slots, &k->page.item);
+    status = mcpi_slots_add(&c->slots, &k->page.item, MCP_NEVER);
+    if (status != MCP_OK) return status;
+    mcpi_call_parts(k, &p);
+    return mcpi_call_start(c, k, &p);
+}
+
 /* The server does not read: nothing more is kept for it. */
 static bool mcpi_client_is_full(mcp_client *c)
 {
@@ -7402,6 +7483,14 @@ static bool mcpi_client_is_full(mcp_client *c)
     return true;
 }
 
+/* Will the parts be needed again? For the next page, or for the next round with more input. */
+static bool mcpi_call_goes_on(const mcp_client *c, const mcpi_call *k)
+{
+    if (k->each || c->phase != MCPI_PHASE_READY) return true;
+    return k->known >= 0 && k->known < MCPI_METHOD_TOOLS_LIST && (c->era == MCP_ERA_MODERN || c->can & MCPI_CAN_URL);
+}
+
+/* A call, from the user's struct to the wire or to the waiting room. Nothing is left behind when it fails. */
 static mcp_id mcpi_client_send(mcp_client *c, const mcp_call *call, mcpi_level *waiter)
 {
     bool ready = c->phase == MCPI_PHASE_READY;
@@ -7430,7 +7519,7 @@ static mcp_id mcpi_client_send(mcp_client *c, const mcp_call *call, mcpi_level *
     k->user = call->user;
     status = mcpi_slots_add(&c->slots, &k->head.item, MCP_NEVER);
     k->id = k->head.item.id;
-    if (status == MCP_OK && (k->each || !ready) && !mcpi_call_keep(c, k, &p)) status = MCP_ERR_MEMORY;
+    if (status == MCP_OK && mcpi_call_goes_on(c, k) && !mcpi_call_keep(c, k, &p)) status = MCP_ERR_MEMORY;
     if (status == MCP_OK && ready) status = mcpi_call_start(c, k, &p);
     if (status == MCP_OK) { c->live++; return k->id; }
     mcpi_call_free(c, k);
@@ -7456,15 +7545,534 @@ static void mcpi_client_cancelled(mcp_client *c, mcp_id wire, const char *reason
 }
 
 /* The server may still be at it: it is told that nobody waits. The connection is fine, and so is the next
-   call. */
+   call. But while a legacy server waits for an answer of ours, its silence is our doing. */
 static void mcpi_call_overdue(mcp_client *c, mcpi_call *k)
 {
     char why[64];
+    int64_t since = c->open_asks ? c->now : c->answered;
+    if (k->end > c->now && mcpi_after(since, k->idle) > c->now) { mcpi_call_touch(c, k, since); return; }
     if (k->end <= c->now) (void)mcpi_say(why, sizeof why, "not done within %d ms in all", k->max);
     else (void)mcpi_say(why, sizeof why, "no answer within %d ms", k->idle);
     c->stats.timeouts++;
     mcpi_client_cancelled(c, k->wire, why);
     mcpi_call_fail(c, k, MCP_ERR_TIMEOUT, why);
+}
+
+/* -- forms ------------------------------------------------------------------------------------------------------- */
+/* What an elicitation asks for is a flat object of simple fields, described in a small part of JSON Schema: strings
+   with a length and a format, numbers with bounds, booleans, and choices, of one or of several. So the check below is
+   whole, without a validator. It is on the server's side: what does not fit never leaves.
+   https://modelcontextprotocol.io/specification/2026-07-28/client/elicitation#requested-schema */
+
+/* Does s begin like the pattern, in which each 0 stands for a digit? */
+static bool mcpi_form_pattern(const char *s, size_t n, const char *pattern)
+{
+    size_t i;
+    for (i = 0; pattern[i]; i++) {
+        if (i >= n) return false;
+        if (pattern[i] == '0' ? s[i] < '0' || s[i] > '9' : s[i] != pattern[i]) return false;
+    }
+    return true;
+}
+
+static int mcpi_form_pair(const char *s)
+{
+    return (s[0] - '0') * 10 + s[1] - '0';
+}
+
+static bool mcpi_form_date(const char *s, size_t n)
+{
+    int year, month, day, days;
+    if (!mcpi_form_pattern(s, n, "0000-00-00")) return false;
+    year = mcpi_form_pair(s) * 100 + mcpi_form_pair(s + 2);
+    month = mcpi_form_pair(s + 5);
+    day = mcpi_form_pair(s + 8);
+    days = month == 2 ? 28 + (year % 4 == 0 && (year % 100 != 0 || year % 400 == 0)) : 30 + ((month + month / 8) & 1);
+    return month >= 1 && month <= 12 && day >= 1 && day <= days;
+}
+
+/* RFC 3339: 2026-07-28T12:30:00.5+02:00 */
+static bool mcpi_form_time(const char *s, size_t n)
+{
+    size_t at = 19;
+    if (!mcpi_form_date(s, n) || n < 20 || (s[10] != 'T' && s[10] != 't')) return false;
+    if (!mcpi_form_pattern(s + 11, n - 11, "00:00:00") || mcpi_form_pair(s + 11) > 23 || mcpi_form_pair(s + 14) > 59
+        || mcpi_form_pair(s + 17) > 60) return false;
+    if (s[at] == '.') {
+        size_t digits = ++at;
+        while (at < n && s[at] >= '0' && s[at] <= '9') at++;
+        if (at == digits || at == n) return false;
+    }
+    if (s[at] == 'Z' || s[at] == 'z') return at + 1 == n;
+    return (s[at] == '+' || s[at] == '-') && at + 6 == n && mcpi_form_pattern(s + at + 1, 5, "00:00")
+        && mcpi_form_pair(s + at + 1) <= 23 && mcpi_form_pair(s + at + 4) <= 59;
+}
+
+/* A scheme, a colon, and something without blanks. */
+static bool mcpi_form_uri(const char *s, size_t n)
+{
+    size_t i, colon = 0;
+    for (i = 0; i < n; i++) {
+        unsigned char ch = (unsigned char)s[i], low = (unsigned char)(ch | 0x20);
+        bool letter = low >= 'a' && low <= 'z';
+        if (ch <= ' ' || ch == 0x7F) return false;
+        if (colon) continue;
+        if (ch == ':' && i) colon = i;
+        else if (!letter && (!i || !((ch >= '0' && ch <= '9') || ch == '+' || ch == '-' || ch == '.'))) return false;
+    }
+    return colon && colon + 1 < n;
+}
+
+/* One @ with something on both sides, and no blanks: what mail servers take is theirs to say. */
+static bool mcpi_form_email(const char *s, size_t n)
+{
+    const char *at = (const char *)memchr(s, '@', n);
+    size_t i;
+    for (i = 0; i < n; i++)
+        if ((unsigned char)s[i] <= ' ' || s[i] == 0x7F) return false;
+    return at && at > s && at + 1 < s + n && !memchr(at + 1, '@', (size_t)(s + n - at - 1));
+}
+
+static const char *mcpi_form_string(const mcp_json *schema, const mcp_json *v)
+{
+    const mcp_json *format = mcp_json_get(schema, "format");
+    size_t n, i;
+    int64_t chars = 0;
+    const char *s = mcp_json_text(v, &n);
+    if (mcp_json_type(v) != MCP_JSON_STRING) return "is not a string";
+    for (i = 0; i < n; i++) chars += ((unsigned char)s[i] & 0xC0) != 0x80;
+    if (chars < mcp_json_int(mcp_json_get(schema, "minLength"), 0)) return "is too short";
+    if (chars > mcp_json_int(mcp_json_get(schema, "maxLength"), INT64_MAX)) return "is too long";
+    if (mcpi_is(format, "email") && !mcpi_form_email(s, n)) return "is not an e-mail address";
+    if (mcpi_is(format, "uri") && !mcpi_form_uri(s, n)) return "is not a URI";
+    if (mcpi_is(format, "date") && !(n == 10 && mcpi_form_date(s, n))) return "is not a date like 2026-07-28";
+    if (mcpi_is(format, "date-time") && !mcpi_form_time(s, n)) return "is not a time like 2026-07-28T12:30:00Z";
+    return NULL;
+}
+
+static const char *mcpi_form_number(const mcp_json *schema, const mcp_json *v, bool integer)
+{
+    const mcp_json *min = mcp_json_get(schema, "minimum"), *max = mcp_json_get(schema, "maximum");
+    double x = mcp_json_num(v, 0);
+    if (mcp_json_type(v) != MCP_JSON_NUMBER) return "is not a number";
+    if (integer && mcp_json_int(v, 0) != mcp_json_int(v, 1) && x < 9e18 && x > -9e18) return "is not an integer";
+    if (min && x < mcp_json_num(min, x)) return "is under the minimum";
+    if (max && x > mcp_json_num(max, x)) return "is over the maximum";
+    return NULL;
+}
+
+/* Is it one of the choices, bare (enum) or with titles (oneOf, anyOf)? True if there are none. */
+static bool mcpi_form_choice(const mcp_json *schema, const mcp_json *v)
+{
+    const mcp_json *bare = mcp_json_get(schema, "enum"), *i, *list = bare;
+    if (!list) list = mcp_json_get(schema, "oneOf");
+    if (!list) list = mcp_json_get(schema, "anyOf");
+    if (mcp_json_type(list) != MCP_JSON_ARRAY) return true;
+    for (i = mcp_json_first(list); i; i = mcp_json_next(i))
+        if (mcpi_equal(bare ? i : mcp_json_get(i, "const"), v)) return true;
+    return false;
+}
+
+static const char *mcpi_form_array(const mcp_json *schema, const mcp_json *v)
+{
+    const mcp_json *i;
+    int64_t n = (int64_t)mcp_json_size(v);
+    if (mcp_json_type(v) != MCP_JSON_ARRAY) return "is not an array";
+    if (n < mcp_json_int(mcp_json_get(schema, "minItems"), 0)) return "has too few items";
+    if (n > mcp_json_int(mcp_json_get(schema, "maxItems"), INT64_MAX)) return "has too many items";
+    for (i = mcp_json_first(v); i; i = mcp_json_next(i)) {
+        if (mcp_json_type(i) != MCP_JSON_STRING) return "has an item that is not a string";
+        if (!mcpi_form_choice(mcp_json_get(schema, "items"), i)) return "has an item that is not one of the choices";
+    }
+    return NULL;
+}
+
+/* What is wrong with the value of a field: a sentence to stand behind its name. NULL: it fits. */
+static const char *mcpi_form_fault(const mcp_json *schema, const mcp_json *v)
+{
+    const mcp_json *type = mcp_json_get(schema, "type");
+    const char *why = NULL;
+    if (mcpi_is(type, "string")) why = mcpi_form_string(schema, v);
+    else if (mcpi_is(type, "number")) why = mcpi_form_number(schema, v, false);
+    else if (mcpi_is(type, "integer")) why = mcpi_form_number(schema, v, true);
+    else if (mcpi_is(type, "array")) return mcpi_form_array(schema, v);
+    else if (mcpi_is(type, "boolean") && mcp_json_type(v) != MCP_JSON_BOOL) why = "is not true or false";
+    return why || mcpi_form_choice(schema, v) ? why : "is not one of the choices";
+}
+
+static bool mcpi_form_requires(const mcp_json *schema, const char *key)
+{
+    const mcp_json *i;
+    for (i = mcp_json_first(mcp_json_get(schema, "required")); i; i = mcp_json_next(i))
+        if (mcpi_is(i, key)) return true;
+    return false;
+}
+
+/* Writes the members of a form: what the program gave, then the defaults of what it left out. A sentence in `why`, and
+   false, if that is not what was asked for. */
+static bool mcpi_put_form(mcp_writer *w, const mcp_json *schema, const mcp_json *content, char *why, size_t cap)
+{
+    const mcp_json *v, *field;
+    if (content && mcp_json_type(content) != MCP_JSON_OBJECT) {
+        (void)mcpi_say(why, cap, "content is not an object");
+        return false;
+    }
+    for (v = mcp_json_first(content); v; v = mcp_json_next(v)) mcp_put_json(w, mcp_json_key(v), v);
+    for (field = mcp_json_first(mcp_json_get(schema, "properties")); field; field = mcp_json_next(field)) {
+        const char *key = mcp_json_key(field), *fault = NULL;
+        const mcp_json *fallback = mcp_json_get(field, "default");
+        v = mcp_json_get(content, key);
+        if (v) fault = mcpi_form_fault(field, v);
+        else if (fallback && !mcpi_form_fault(field, fallback)) mcp_put_json(w, key, fallback);
+        else if (mcpi_form_requires(schema, key)) fault = "is missing";
+        if (!fault) continue;
+        (void)mcpi_say(why, cap, "%s %s", key, fault);
+        return false;
+    }
+    return true;
+}
+
+/* -- questions --------------------------------------------------------------------------------------------------- */
+/* A server has two ways to ask: a legacy one sends a request, a modern one answers ours with what it needs first. To
+   the program both are the same callback. A question is in the table, where the program's answer finds it, and hangs
+   in one of two other places: in a chain by the server's id, where a cancel or a duplicate finds it, or with the call
+   that needs it. */
+
+/* What the program must be able to do to be asked this, in MCPI_CAN_...; 0: some other method. */
+static unsigned mcpi_ask_needs(const char *method, const mcp_json *params)
+{
+    const mcp_json *mode = mcp_json_get(params, "mode");
+    bool tools = mcp_json_get(params, "tools") || mcp_json_get(params, "toolChoice");
+    switch (mcpi_word_of("elicitation/create\0sampling/createMessage\0roots/list\0", method)) {
+    case 0:
+        if (!mode || mcpi_is(mode, "form")) return MCPI_CAN_FORM;
+        return mcpi_is(mode, "url") ? MCPI_CAN_URL : MCPI_CAN_NOTHING;
+    case 1:  return tools ? MCPI_CAN_SAMPLE | MCPI_CAN_SAMPLE_TOOLS : MCPI_CAN_SAMPLE;
+    case 2:  return MCPI_CAN_ROOTS;
+    default: return 0;
+    }
+}
+
+/* Does the program say that it can do nothing of the kind? */
+static bool mcpi_ask_is_unknown(const mcp_client *c, unsigned needs)
+{
+    if (needs & (MCPI_CAN_ELICIT | MCPI_CAN_NOTHING)) return !(c->can & MCPI_CAN_ELICIT);
+    return (needs & (MCPI_CAN_SAMPLE | MCPI_CAN_ROOTS) & ~c->can) != 0;
+}
+
+/* A question; NULL: no memory. Its parts are the id that the answer carries (a key with its quotes, or nothing, where
+   it belongs to a call), the schema of the form, and the elicitationId. */
+static mcpi_call *mcpi_ask_new(mcp_client *c, const char *id, size_t n, const mcp_json *params, unsigned needs)
+{
+    mcpi_call *q = mcpi_call_new(c, MCPI_ENTRY_ASK);
+    mcp_writer w;
+    size_t i;
+    if (!q) return NULL;
+    mcp_writer_init(&w, &c->d.alloc, 0);
+    w.buf = q->text;
+    w.cap = q->cap;
+    mcpi_put_bytes(&w, id, n);
+    q->len[0] = n;
+    for (i = 1; i < 3; i++) {
+        const mcp_json *v = mcp_json_get(params, i == 1 ? "requestedSchema" : "elicitationId");
+        size_t before = w.len;
+        w.comma = w.done = false;
+        if (v && needs == (i == 1 ? MCPI_CAN_FORM : MCPI_CAN_URL)) mcp_put_json(&w, NULL, v);
+        q->len[i] = w.len - before;
+    }
+    q->text = w.buf;
+    q->cap = w.cap;
+    q->needs = needs;
+    if (w.status == MCP_OK && mcpi_slots_add(&c->slots, &q->head.item, MCP_NEVER) == MCP_OK) {
+        q->id = q->head.item.id;
+        return q;
+    }
+    mcpi_call_free(c, q);
+    return NULL;
+}
+
+/* Answers a request of the server's with a result, or with an error if that is NULL. Who asks without end
+   and reads no answer is not a peer to keep. */
+static void mcpi_client_reply(mcp_client *c, const char *id, size_t id_len, const char *result, size_t len,
+                              int code, const char *message)
+{
+    mcp_writer *w;
+    if (c->phase >= MCPI_PHASE_LOST) return;
+    w = mcpi_stream_begin(&c->st);
+    mcpi_put_text(w, "{\"jsonrpc\":\"2.0\",\"id\":");
+    mcpi_put_bytes(w, id, id_len);
+    mcpi_put_text(w, result ? ",\"result\":" : ",\"error\":");
+    if (result) mcpi_put_bytes(w, result, len);
+    else {
+        mcp_put_object(w, NULL);
+        mcp_put_int(w, "code", code);
+        mcp_put_str(w, "message", message);
+        mcp_put_end(w);
+    }
+    mcpi_put_text(w, "}");
+    if (mcpi_client_end(c) != MCP_OK) mcpi_client_no_memory(c);
+    c->replies += c->st.out.len - c->st.mark;
+    if (c->replies > MCPI_QUEUE_HIGH && mcpi_stream_queued(&c->st) > c->d.max_message)
+        mcpi_client_fail(c, MCP_ERR_LIMIT, "the server asks and does not read the answers");
+}
+
+/* Appends to the answers that a call goes on with. */
+static bool mcpi_input_add(mcp_client *c, mcpi_call *k, const char *s, size_t n)
+{
+    size_t i, at = 0;
+    for (i = 0; i < MCPI_PARTS; i++) at += k->len[i];
+    if (!mcpi_grow(&c->d.alloc, &k->text, &k->cap, at + n, 0)) return false;
+    memcpy(k->text + at, s, n);
+    k->len[MCPI_PART_INPUT] += n;
+    return true;
+}
+
+/* A question of a call has its answer. After the last one the request is sent again. What was refused, and cannot be
+   told as a result, ends the call. */
+static void mcpi_input_end(mcp_client *c, mcpi_call *q, int status, const char *result, size_t len)
+{
+    static const char accept[] = "{\"action\":\"accept\"";
+    mcpi_call *k = q->owner;
+    const char *why = NULL;
+    if (status == MCP_OK && q->len[0]) {
+        if ((k->len[MCPI_PART_INPUT] && !mcpi_input_add(c, k, ",", 1)) || !mcpi_input_add(c, k, q->text, q->len[0])
+            || !mcpi_input_add(c, k, ":", 1) || !mcpi_input_add(c, k, result, len)) status = MCP_ERR_MEMORY;
+    } else if (status == MCP_OK && strncmp(result, accept, sizeof accept - 1) != 0) status = MCP_ERR_DECLINED;
+    else if (status == MCP_ERR_UNKNOWN) {
+        status = MCP_ERR_CAPABILITY;
+        why = "the program does not know what the server asks for";
+    }
+    mcpi_ask_free(c, q);
+    if (status == MCP_OK && (k->asked || c->phase != MCPI_PHASE_READY)) return;
+    if (status == MCP_OK) status = mcpi_call_again(c, k);
+    if (status != MCP_OK) mcpi_call_later(c, k, status, why);
+}
+
+/* Ends a question. The user's "no" is a result for an elicitation, which has words for it, and an error
+   elsewhere. */
+static void mcpi_ask_end(mcp_client *c, mcpi_call *q, int status, const char *result, size_t len)
+{
+    const char *message = mcp_strerror(status);
+    int code = MCPI_INTERNAL_ERROR;
+    bool refused = status == MCP_ERR_DECLINED || status == MCP_ERR_CANCELLED;
+    if (refused && q->needs & MCPI_CAN_ELICIT && q->len[0]) {
+        result = status == MCP_ERR_DECLINED ? "{\"action\":\"decline\"}" : "{\"action\":\"cancel\"}";
+        len = strlen(result);
+        status = MCP_OK;
+    }
+    if (q->owner) { mcpi_input_end(c, q, status, result, len); return; }
+    if (status != MCP_OK) result = NULL;
+    if (refused) code = MCPI_USER_REJECTED;
+    else if (status == MCP_ERR_UNKNOWN) { code = MCPI_METHOD_NOT_FOUND; message = "Method not found"; }
+    mcpi_client_reply(c, q->text, q->len[0], result, len, code, message);
+    mcpi_ask_free(c, q);
+}
+
+/* Writes the result of an elicitation as it goes out, action first. MCP_OK, or a status with its sentence. */
+static int mcpi_put_elicited(mcp_client *c, mcp_writer *w, const mcp_json *schema, const mcp_json *answer, bool form)
+{
+    const mcp_json *action = mcp_json_get(answer, "action"), *content = mcp_json_get(answer, "content"), *v;
+    bool accept = !action || mcpi_is(action, "accept");
+    char why[160];
+    why[0] = 0;
+    mcp_put_object(w, NULL);
+    mcp_put_str(w, "action", accept ? "accept" : mcp_json_str(action, NULL));
+    if (!accept && !mcpi_is(action, "decline") && !mcpi_is(action, "cancel"))
+        (void)mcpi_say(why, sizeof why, "action is not accept, decline or cancel");
+    for (v = mcp_json_first(answer); v; v = mcp_json_next(v))
+        if (v != action && v != content) mcp_put_json(w, mcp_json_key(v), v);
+    if (accept && form && (content || schema)) {
+        mcp_put_object(w, "content");
+        if (!mcpi_put_form(w, schema, content, why, sizeof why))
+            return mcpi_client_say(c, MCP_ERR_ARGUMENT, "the answer does not fit the question: %s", why);
+        mcp_put_end(w);
+    }
+    mcp_put_end(w);
+    if (why[0]) return mcpi_client_say(c, MCP_ERR_ARGUMENT, "the answer does not fit the question: %s", why);
+    return w->status == MCP_OK ? MCP_OK : mcpi_client_say_status(c, w->status);
+}
+
+/* Takes the program's answer. One that does not fit leaves the question open: a status with its sentence. */
+static int mcpi_ask_answer(mcp_client *c, mcpi_call *q, int status, const char *result, size_t len)
+{
+    mcp_writer w;
+    mcp_arena a;
+    int rc = MCP_OK;
+    mcp_writer_init(&w, &c->d.alloc, 0);
+    mcp_arena_init(&a, &c->d.alloc, 0);
+    if (status == MCP_OK && q->needs & MCPI_CAN_ELICIT) {
+        const mcp_json *answer = mcp_json_parse(&a, result, len, NULL);
+        const mcp_json *schema = q->len[1] ? mcp_json_parse(&a, q->text + q->len[0], q->len[1], NULL) : NULL;
+        if (!answer || !schema == (q->len[1] != 0)) rc = mcpi_client_say_status(c, MCP_ERR_MEMORY);
+        else rc = mcpi_put_elicited(c, &w, schema, answer, (q->needs & MCPI_CAN_FORM) != 0);
+        if (rc == MCP_OK && !(result = mcp_writer_text(&w, &len))) rc = mcpi_client_say_status(c, MCP_ERR_MEMORY);
+    }
+    if (rc == MCP_OK) mcpi_ask_end(c, q, status, result, len);
+    mcp_writer_free(&w);
+    mcp_arena_free(&a);
+    return rc;
+}
+
+/* Puts a question to the program. The scratch writer is borrowed for the answer: one that is asked meanwhile
+   gets another. */
+static void mcpi_client_ask(mcp_client *c, mcpi_call *q, const char *method, const mcp_json *params)
+{
+    mcp_writer w = c->scratch;
+    mcp_id id = q->id;
+    const char *result = NULL;
+    size_t len = 0;
+    int status, rc = MCP_OK;
+    q->shown = true;
+    mcp_writer_init(&c->scratch, &c->d.alloc, 0);
+    mcp_writer_reset(&w);
+    mcp_put_object(&w, NULL);
+    c->nest++;
+    status = c->d.on_ask(c, id, method, params, &w, c->d.user);
+    c->nest--;
+    if (mcpi_slots_get(&c->slots, id) && status != MCP_ERR_AGAIN) {
+        if (status == MCP_OK) {
+            mcp_put_end(&w);
+            result = mcp_writer_text(&w, &len);
+            if (!result) rc = mcpi_client_say(c, MCP_ERR_FAILED, "the answer to %s cannot be sent: %s", method,
+                                              mcp_strerror(w.status));
+        }
+        if (rc == MCP_OK) rc = mcpi_ask_answer(c, q, status, result, len);
+        if (rc != MCP_OK) {
+            mcpi_client_log(c, 0, "%s", c->error);
+            if (q->owner) mcpi_call_later(c, q->owner, rc, c->error);
+            else mcpi_ask_end(c, q, MCP_ERR_FAILED, NULL, 0);
+        }
+    }
+    mcp_writer_free(&c->scratch);
+    c->scratch = w;
+}
+
+/* -- requests: more input ---------------------------------------------------------------------------------------- */
+/* A modern server that needs something answers a request with what it needs, and forgets it. The request is then sent
+   again, under a new id, with what was asked for and with the server's state, which is none of our business and goes
+   back as it came. A server of 2025-11-25 has one case of this kind: error -32042 names pages that the user has to
+   visit before the call can work.
+   https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/mrtr
+   https://modelcontextprotocol.io/specification/2025-11-25/client/elicitation#url-elicitation-required-error */
+
+/* Its state: NULL, none. Answers of an earlier round are gone. */
+static int mcpi_input_state(mcp_client *c, mcpi_call *k, const mcp_json *state)
+{
+    const char *s;
+    size_t i, n = 0, at = 0;
+    for (i = 0; i < MCPI_PART_STATE; i++) at += k->len[i];
+    k->len[MCPI_PART_STATE] = k->len[MCPI_PART_INPUT] = 0;
+    if (!state) return MCP_OK;
+    mcpi_client_clear(c);
+    mcpi_put_lexeme(&c->scratch, NULL, state);
+    s = mcp_writer_text(&c->scratch, &n);
+    if (!s || !mcpi_grow(&c->d.alloc, &k->text, &k->cap, at + n, 0)) return MCP_ERR_MEMORY;
+    memcpy(k->text + at, s, n);
+    k->len[MCPI_PART_STATE] = n;
+    return MCP_OK;
+}
+
+/* One thing that is asked for: its method and params. -32042 lists the params alone. */
+static const char *mcpi_input_method(const mcp_json *item, bool bare, const mcp_json **params)
+{
+    *params = bare ? item : mcp_json_get(item, "params");
+    return bare ? "elicitation/create" : mcp_json_str(mcp_json_get(item, "method"), NULL);
+}
+
+/* May all of it be asked? MCP_OK, or a status and its sentence. */
+static int mcpi_input_check(const mcp_client *c, const mcp_json *list, bool bare, const char **why)
+{
+    const mcp_json *i, *params;
+    for (i = mcp_json_first(list); i; i = mcp_json_next(i)) {
+        const char *method = mcpi_input_method(i, bare, &params);
+        unsigned needs = method ? mcpi_ask_needs(method, params) : 0;
+        *why = "the server asks for input of an unknown kind";
+        if (!needs || (bare && needs != MCPI_CAN_URL)) return MCP_ERR_PROTOCOL;
+        if (params && mcp_json_type(params) != MCP_JSON_OBJECT) return MCP_ERR_PROTOCOL;
+        *why = "the server asks for input that this client did not say it can give";
+        if (needs & ~c->can) return MCP_ERR_CAPABILITY;
+    }
+    return MCP_OK;
+}
+
+/* Opens a question for each thing that is asked for, in order, before any is shown. */
+static bool mcpi_input_open(mcp_client *c, mcpi_call *k, const mcp_json *list, bool bare)
+{
+    const mcp_json *i, *params;
+    mcpi_call **end = &k->asked;
+    for (i = mcp_json_first(list); i; i = mcp_json_next(i)) {
+        const char *method = mcpi_input_method(i, bare, &params), *key = NULL;
+        size_t n = 0;
+        mcpi_call *q;
+        if (!bare) {
+            if (mcp_json_get(list, mcp_json_key(i)) != i) continue;         /* of equal keys the last one counts */
+            mcpi_client_clear(c);
+            key = mcp_json_keyn(i, &n);
+            mcp_put_strn(&c->scratch, NULL, key, n);
+            key = mcp_writer_text(&c->scratch, &n);
+            if (!key) return false;
+        }
+        q = mcpi_ask_new(c, key, n, params, mcpi_ask_needs(method, params));
+        if (!q) return false;
+        q->owner = k;
+        q->item = i;
+        *end = q;
+        end = &q->next;
+    }
+    return true;
+}
+
+/* The call needs this before it can go on. MCP_OK: it is being asked for, or even over; else the status that the call
+   ends with, and its sentence. list: inputRequests, or the array of -32042. */
+static int mcpi_call_input(mcp_client *c, mcpi_call *k, const mcp_json *list, const mcp_json *state, const char **why)
+{
+    bool bare = mcp_json_type(list) == MCP_JSON_ARRAY;
+    mcp_id id = k->id;
+    mcpi_call *q;
+    int status;
+    *why = "the server asks for input where that is not possible";
+    if (k->known < 0 || k->known >= MCPI_METHOD_TOOLS_LIST) return MCP_ERR_PROTOCOL;
+    *why = "the server asks for input and does not say what";
+    if ((!list && !state) || (state && mcp_json_type(state) != MCP_JSON_STRING) || (bare && !mcp_json_first(list))
+        || (list && !bare && mcp_json_type(list) != MCP_JSON_OBJECT) || bare != (c->era == MCP_ERA_LEGACY))
+        return MCP_ERR_PROTOCOL;
+    *why = "the server asks again and again";
+    if (++k->rounds > c->d.max_rounds || mcp_json_size(list) > (size_t)c->d.max_pending) return MCP_ERR_LIMIT;
+    status = mcpi_input_check(c, list, bare, why);
+    if (status != MCP_OK) return status;
+    *why = NULL;
+    status = mcpi_input_state(c, k, state);
+    if (status == MCP_OK && !mcpi_input_open(c, k, list, bare)) status = MCP_ERR_MEMORY;
+    if (status == MCP_OK && !k->asked) status = mcpi_call_again(c, k);
+    if (status != MCP_OK) return status;
+    if (k->asked) mcpi_slots_deadline(&c->slots, &k->head.item, k->end);    /* the user's time is not the server's */
+    for (;;) {
+        const mcp_json *params;
+        const char *method;
+        if (!mcpi_slots_get(&c->slots, id)) return MCP_OK;
+        for (q = k->asked; q && q->shown; ) q = q->next;
+        if (!q) return MCP_OK;
+        method = mcpi_input_method(q->item, bare, &params);
+        mcpi_client_ask(c, q, method, params);
+    }
+}
+
+/* The user is through with a page, says the server: what waited for it goes on. */
+static void mcpi_client_completed(mcp_client *c, const mcp_json *params)
+{
+    size_t from = 0, n;
+    const char *id;
+    mcpi_entry *e;
+    mcpi_client_clear(c);
+    mcp_put_json(&c->scratch, NULL, mcp_json_get(params, "elicitationId"));
+    id = mcp_writer_text(&c->scratch, &n);
+    for (; id && (e = (mcpi_entry *)mcpi_slots_any(&c->slots, c->slots.last, &from)) != NULL; from++) {
+        mcpi_call *q = e->call;
+        if (e->kind != MCPI_ENTRY_ASK || !q->owner || !q->shown || q->len[2] != n
+            || memcmp(q->text + q->len[0] + q->len[1], id, n) != 0) continue;
+        mcpi_ask_end(c, q, MCP_OK, "{\"action\":\"accept\"}", 19);
+        return;
+    }
 }
 
 /* -- requests: answers ------------------------------------------------------------------------------------------- */
@@ -7505,10 +8113,8 @@ static bool mcpi_call_circles(mcp_client *c, mcpi_call *k, const mcp_json *page)
 /* Asks for the next page: the same parts with another cursor, under a new id. */
 static int mcpi_call_next(mcp_client *c, mcpi_call *k, const mcp_json *cursor)
 {
-    mcpi_parts p;
     const char *s;
     size_t i, n, at = 0;
-    int status;
     for (i = 0; i < MCPI_PART_CURSOR; i++) at += k->len[i];
     mcpi_client_clear(c);
     mcpi_put_lexeme(&c->scratch, NULL, cursor);
@@ -7516,11 +8122,8 @@ static int mcpi_call_next(mcp_client *c, mcpi_call *k, const mcp_json *cursor)
     if (!s || !mcpi_grow(&c->d.alloc, &k->text, &k->cap, at + n, 0)) return MCP_ERR_MEMORY;
     memcpy(k->text + at, s, n);
     k->len[MCPI_PART_CURSOR] = n;
-    mcpi_slots_remove(&c->slots, &k->page.item);
-    status = mcpi_slots_add(&c->slots, &k->page.item, MCP_NEVER);
-    if (status != MCP_OK) return status;
-    mcpi_call_parts(k, &p);
-    return mcpi_call_start(c, k, &p);
+    k->len[MCPI_PART_STATE] = k->len[MCPI_PART_INPUT] = 0;
+    return mcpi_call_again(c, k);
 }
 
 /* Where the items are: under the name the method is known for, else the first array. */
@@ -7578,18 +8181,6 @@ static const char *mcpi_error_text(const mcp_json *error)
     return mcp_json_str(mcp_json_get(error, "message"), "");
 }
 
-/* Is a modern result complete? Otherwise a status and its sentence. A request that needs more input will
-   be continued here, with its parts under a new id. */
-static int mcpi_call_check(const mcp_client *c, const mcpi_call *k, const mcp_json *result, const char **why)
-{
-    const mcp_json *type = c->era == MCP_ERA_MODERN ? mcp_json_get(result, "resultType") : NULL;
-    if (!type || mcpi_is(type, "complete")) return MCP_OK;
-    *why = "the result has an unknown resultType";
-    if (!mcpi_is(type, "input_required")) return MCP_ERR_PROTOCOL;
-    *why = "the server asks for input that this client cannot give";
-    return k->known >= 0 && k->known < MCPI_METHOD_TOOLS_LIST ? MCP_ERR_CAPABILITY : MCP_ERR_PROTOCOL;
-}
-
 /* The first page of a list that a server need not have. One without resources does not know the method, and
    that is an empty list. */
 static bool mcpi_call_is_optional(const mcpi_call *k)
@@ -7610,8 +8201,14 @@ static void mcpi_call_answer(mcp_client *c, mcpi_call *k, const mcp_msg *m)
     r.message = "";
     r.priv = &c->st.in->arena;
     if (m->kind == MCP_MSG_RESULT) {
+        const mcp_json *type = c->era == MCP_ERA_MODERN ? mcp_json_get(m->result, "resultType") : NULL;
         r.result = m->result;
-        status = mcpi_call_check(c, k, m->result, &why);
+        why = "the result has an unknown resultType";
+        if (mcpi_is(type, "input_required")) {
+            status = mcpi_call_input(c, k, mcp_json_get(r.result, "inputRequests"),
+                                     mcp_json_get(r.result, "requestState"), &why);
+            if (status == MCP_OK) return;
+        } else if (!type || mcpi_is(type, "complete")) status = MCP_OK;
         if (status == MCP_OK && k->each && !mcpi_call_page(c, k, m->result)) return;
     } else if (m->kind == MCP_MSG_ERROR) {
         status = MCP_ERR_PEER;
@@ -7624,6 +8221,8 @@ static void mcpi_call_answer(mcp_client *c, mcpi_call *k, const mcp_msg *m)
             r.message = "";
             r.data = NULL;
             r.result = mcp_json_parse(&c->st.in->arena, "{}", 2, NULL);
+        } else if (r.code == MCPI_URL_ELICITATION && (c->can & MCPI_CAN_URL)) {
+            if (mcpi_call_input(c, k, mcp_json_get(r.data, "elicitations"), NULL, &why) == MCP_OK) return;
         }
     }
     r.status = status;
@@ -7758,7 +8357,7 @@ static void mcpi_client_ready(mcp_client *c, int version, const mcp_json *result
         if (!e || e->kind != MCPI_ENTRY_CALL) continue;
         mcpi_call_parts(e->call, &p);
         status = mcpi_call_start(c, e->call, &p);
-        if (status != MCP_OK) mcpi_call_later(c, e->call, status);
+        if (status != MCP_OK) mcpi_call_later(c, e->call, status, NULL);
     }
     c->told = true;
     if (!c->d.on_ready) return;
@@ -7861,97 +8460,7 @@ static void mcpi_client_start_tick(mcp_client *c)
 
 /* -- what the server asks ---------------------------------------------------------------------------------------- */
 /* Legacy servers send requests too: for roots, for sampling, to ask the user. An id of theirs has nothing
-   to do with ours, and is echoed with its own digits or characters. A question that the user puts off is
-   kept in two places: in the table, where the user's answer finds it, and in a chain by the server's id,
-   where a cancel or a duplicate does. */
-
-/* Answers a request of the server's with a result, or with an error if that is NULL. Who asks without end
-   and reads no answer is not a peer to keep. */
-static void mcpi_client_reply(mcp_client *c, const char *id, size_t id_len, const char *result, size_t len,
-                              int code, const char *message)
-{
-    mcp_writer *w;
-    if (c->phase >= MCPI_PHASE_LOST) return;
-    w = mcpi_stream_begin(&c->st);
-    mcpi_put_text(w, "{\"jsonrpc\":\"2.0\",\"id\":");
-    mcpi_put_bytes(w, id, id_len);
-    mcpi_put_text(w, result ? ",\"result\":" : ",\"error\":");
-    if (result) mcpi_put_bytes(w, result, len);
-    else {
-        mcp_put_object(w, NULL);
-        mcp_put_int(w, "code", code);
-        mcp_put_str(w, "message", message);
-        mcp_put_end(w);
-    }
-    mcpi_put_text(w, "}");
-    if (mcpi_client_end(c) != MCP_OK) mcpi_client_no_memory(c);
-    c->replies += c->st.out.len - c->st.mark;
-    if (c->replies > MCPI_QUEUE_HIGH && mcpi_stream_queued(&c->st) > c->d.max_message)
-        mcpi_client_fail(c, MCP_ERR_LIMIT, "the server asks and does not read the answers");
-}
-
-/* Where the question with this id hangs, or would hang. */
-static mcpi_call **mcpi_ask_find(mcp_client *c, const char *id, size_t n)
-{
-    unsigned h = 0;
-    size_t i;
-    mcpi_call **at;
-    for (i = 0; i < n; i++) h = h * 31u + (unsigned char)id[i];
-    at = &c->asks[(h ^ h >> 8) % MCPI_ASK_CHAINS];
-    while (*at && !((*at)->len[0] == n && memcmp((*at)->text, id, n) == 0)) at = &(*at)->next;
-    return at;
-}
-
-static void mcpi_ask_free(mcp_client *c, mcpi_call *k)
-{
-    mcpi_call **at = mcpi_ask_find(c, k->text, k->len[0]);
-    *at = k->next;
-    c->open_asks--;
-    mcpi_call_free(c, k);
-}
-
-/* Answers a question. The user's "no" is a result for an elicitation, which has words for it, and an error
-   elsewhere. */
-static void mcpi_ask_end(mcp_client *c, mcpi_call *k, int status, const char *result, size_t len)
-{
-    const char *message = mcp_strerror(status);
-    int code = MCPI_INTERNAL_ERROR;
-    if ((status == MCP_ERR_DECLINED || status == MCP_ERR_CANCELLED) && k->elicitation) {
-        result = status == MCP_ERR_DECLINED ? "{\"action\":\"decline\"}" : "{\"action\":\"cancel\"}";
-        len = strlen(result);
-    } else if (status == MCP_ERR_DECLINED || status == MCP_ERR_CANCELLED) code = MCPI_USER_REJECTED;
-    else if (status == MCP_ERR_UNKNOWN) { code = MCPI_METHOD_NOT_FOUND; message = "Method not found"; }
-    mcpi_client_reply(c, k->text, k->len[0], result, len, code, message);
-    mcpi_ask_free(c, k);
-}
-
-/* Puts a question to the user. The scratch writer is borrowed for the answer: one that is asked meanwhile
-   gets another. */
-static void mcpi_client_ask(mcp_client *c, mcpi_call *k, const mcp_msg *m)
-{
-    mcp_writer w = c->scratch;
-    mcp_id id = k->id;
-    const char *result = NULL;
-    size_t len = 0;
-    int status;
-    mcp_writer_init(&c->scratch, &c->d.alloc, 0);
-    mcp_writer_reset(&w);
-    mcp_put_object(&w, NULL);
-    c->nest++;
-    status = c->d.on_ask(c, id, m->method, m->params, &w, c->d.user);
-    c->nest--;
-    if (status == MCP_OK) {
-        mcp_put_end(&w);
-        result = mcp_writer_text(&w, &len);
-        if (!result) {
-            status = MCP_ERR_FAILED;
-            mcpi_client_log(c, 0, "the answer to %s cannot be sent: %s", m->method, mcp_strerror(w.status));
-        }
-    }
-    if (mcpi_slots_get(&c->slots, id) && status != MCP_ERR_AGAIN) mcpi_ask_end(c, k, status, result, len);
-    mcp_writer_free(&c->scratch);
-    c->scratch = w;
-}
+   to do with ours, and is echoed with its own digits or characters. */
 
 /* A server's id as it has to be echoed, in scratch; NULL: no memory. */
 static const char *mcpi_client_lexeme(mcp_client *c, const mcp_json *id, size_t *n)
@@ -7967,7 +8476,8 @@ static void mcpi_client_request(mcp_client *c, const mcp_msg *m)
 {
     size_t n = 0;
     const char *id;
-    mcpi_call *k;
+    unsigned needs;
+    mcpi_call *q;
     if (c->era == MCP_ERA_MODERN) {
         c->stats.bad++;
         mcpi_client_log(c, 1, "the server sent a request, which %s does not have: %s", MCP_PROTOCOL_MODERN,
@@ -7982,28 +8492,27 @@ static void mcpi_client_request(mcp_client *c, const mcp_msg *m)
     if (!id) { mcpi_client_no_memory(c); return; }
     if (m->kind == MCP_MSG_BAD) { mcpi_client_reply(c, id, n, NULL, 0, m->code, m->why); return; }
     if (strcmp(m->method, "ping") == 0) { mcpi_client_reply(c, id, n, "{}", 2, 0, NULL); return; }
-    if (!c->d.on_ask) {
+    needs = mcpi_ask_needs(m->method, m->params);
+    if (!c->d.on_ask || mcpi_ask_is_unknown(c, needs)) {
         mcpi_client_reply(c, id, n, NULL, 0, MCPI_METHOD_NOT_FOUND, "Method not found");
+        return;
+    }
+    if (needs & ~c->can) {
+        mcpi_client_reply(c, id, n, NULL, 0, MCPI_INVALID_PARAMS, "the client did not say that it can do this");
         return;
     }
     if (*mcpi_ask_find(c, id, n)) {
         mcpi_client_reply(c, id, n, NULL, 0, MCPI_INVALID_REQUEST, "this id is in use");
         return;
     }
-    k = c->open_asks < c->d.max_pending ? mcpi_call_new(c, MCPI_ENTRY_ASK) : NULL;
-    if (!k || !mcpi_grow(&c->d.alloc, &k->text, &k->cap, n, 0)
-        || mcpi_slots_add(&c->slots, &k->head.item, MCP_NEVER) != MCP_OK) {
-        if (k) mcpi_call_free(c, k);
+    q = c->open_asks < c->d.max_pending ? mcpi_ask_new(c, id, n, m->params, needs) : NULL;
+    if (!q) {
         mcpi_client_reply(c, id, n, NULL, 0, MCPI_INTERNAL_ERROR, "too many open requests");
         return;
     }
-    memcpy(k->text, id, n);
-    k->len[0] = n;
-    k->id = k->head.item.id;
-    k->elicitation = strcmp(m->method, "elicitation/create") == 0;
-    *mcpi_ask_find(c, id, n) = k;
+    *mcpi_ask_find(c, q->text, q->len[0]) = q;
     c->open_asks++;
-    mcpi_client_ask(c, k, m);
+    mcpi_client_ask(c, q, m->method, m->params);
 }
 
 /* -- what the server tells --------------------------------------------------------------------------------------- */
@@ -8034,6 +8543,7 @@ static void mcpi_client_notification(mcp_client *c, const mcp_msg *m)
         if (k) mcpi_ask_free(c, k);
         else c->stats.unknown++;
     }
+    if (strcmp(m->method, "notifications/elicitation/complete") == 0) mcpi_client_completed(c, m->params);
     if (!c->d.on_notify) return;
     c->nest++;
     c->d.on_notify(c, m->method, m->params, c->d.user);
@@ -8565,6 +9075,20 @@ static bool mcpi_client_copy_list(mcp_client *c, const char *const *from, const 
 }
 #endif
 
+/* Which questions the capabilities allow. */
+static unsigned mcpi_client_abilities(const mcp_json *caps)
+{
+    const mcp_json *elicit = mcp_json_get(caps, "elicitation"), *sample = mcp_json_get(caps, "sampling");
+    const mcp_json *url = mcp_json_get(elicit, "url");
+    unsigned can = 0;
+    if (elicit && (!url || mcp_json_get(elicit, "form"))) can |= MCPI_CAN_FORM;
+    if (url) can |= MCPI_CAN_URL;
+    if (sample) can |= MCPI_CAN_SAMPLE;
+    if (mcp_json_get(sample, "tools")) can |= MCPI_CAN_SAMPLE_TOOLS;
+    if (mcp_json_get(caps, "roots")) can |= MCPI_CAN_ROOTS;
+    return can;
+}
+
 /* Writes what each modern request says of us. False: no memory; another mistake is kept as the client's
    failure. */
 static bool mcpi_client_describe(mcp_client *c, const mcp_client_desc *d)
@@ -8586,6 +9110,11 @@ static bool mcpi_client_describe(mcp_client *c, const mcp_client_desc *d)
     mcp_put_end(w);
     text = mcp_writer_text(w, &c->meta_len);
     c->meta = text ? mcpi_client_copy(c, text, c->meta_len) : NULL;
+    if (d->on_ask && d->capabilities) {
+        const mcp_json *caps = mcp_json_parse(&c->arena, d->capabilities, MCP_NTS, NULL);
+        if (!caps) return false;
+        c->can = mcpi_client_abilities(caps);
+    }
     return c->meta != NULL;
 }
 
@@ -8644,6 +9173,7 @@ static void mcpi_client_defaults(mcp_client *c, const mcp_client_desc *d)
     c->d.grace_ms = mcpi_or(d->grace_ms, 2000);
     c->d.max_pending = d->max_pending > 0 ? d->max_pending : 4096;
     c->d.max_pages = d->max_pages > 0 ? d->max_pages : 10000;
+    c->d.max_rounds = d->max_rounds > 0 ? d->max_rounds : 10;
     if (c->d.grace_ms < 0) c->d.grace_ms = 0;
     if (!c->d.max_message) c->d.max_message = MCPI_MAX_MESSAGE;
     if (!c->d.max_queue) c->d.max_queue = 2 * MCPI_MAX_MESSAGE;
@@ -8764,7 +9294,7 @@ int mcp_client_cancel(mcp_client *c, mcp_id id, const char *reason)
     if (!e || e->kind != MCPI_ENTRY_CALL) return MCP_ERR_UNKNOWN;
     mcpi_client_cancelled(c, e->call->wire, reason);
     c->stats.cancelled++;
-    mcpi_call_later(c, e->call, MCP_ERR_CANCELLED);
+    mcpi_call_later(c, e->call, MCP_ERR_CANCELLED, NULL);
     return MCP_OK;
 }
 
@@ -8806,8 +9336,7 @@ int mcp_client_answer(mcp_client *c, mcp_id ask, int status, const char *result)
         text = mcp_writer_text(&c->scratch, &n);
         if (!text) return mcpi_client_say_status(c, MCP_ERR_MEMORY);
     }
-    mcpi_ask_end(c, e->call, status, text, n);
-    return MCP_OK;
+    return mcpi_ask_answer(c, e->call, status, text, n);
 }
 
 const mcp_json *mcp_client_info(const mcp_client *c)

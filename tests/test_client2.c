@@ -1,0 +1,473 @@
+/* The client, second part: what a server may ask in the middle of a call, in both eras, and what is built on that. */
+#define MCP_IMPLEMENTATION
+#include "mcp.h"
+#include "test.h"
+#include "peer.h"
+
+#define FORM(properties, more) "{\"message\":\"m\",\"requestedSchema\":{\"type\":\"object\",\"properties\":{" properties "}" more "}}"
+#define ELICIT(params) "{\"method\":\"elicitation/create\",\"params\":" params "}"
+#define NEEDS(requests, state) "{\"resultType\":\"input_required\",\"inputRequests\":{" requests "}" state "}"
+#define NAME FORM("\"name\":{\"type\":\"string\"}", ",\"required\":[\"name\"]")
+#define ALL "{\"elicitation\":{\"form\":{},\"url\":{}},\"sampling\":{\"tools\":{}},\"roots\":{}}"
+
+/* -- a program that answers ------------------------------------------------------------------------------------------ */
+
+static struct { int asked, status; const char *answer; mcp_id ask[8]; char method[8][32], message[8][64]; int act; mcp_id call; } g;
+
+static int on_ask(mcp_client *c, mcp_id ask, const char *method, const mcp_json *params, mcp_writer *w, void *user)
+{
+    int i = g.asked++ % 8;
+    (void)user;
+    g.ask[i] = ask;
+    snprintf(g.method[i], sizeof g.method[i], "%s", method);
+    snprintf(g.message[i], sizeof g.message[i], "%s", mcp_json_str(mcp_json_get(params, "message"), ""));
+    if (g.act == 1) { EQ_INT(mcp_client_answer(c, ask, MCP_OK, g.answer), MCP_OK); return MCP_OK; }
+    if (g.act == 2) { EQ_INT(mcp_client_cancel(c, g.call, NULL), MCP_OK); return MCP_OK; }
+    if (g.act == 3) { mcp_client_free(c); return MCP_OK; }
+    if (g.act == 4) { mcp_put_int(w, NULL, 1); return MCP_OK; }
+    if (g.answer && g.status == MCP_OK) {
+        mcp_arena a;
+        mcp_arena_init(&a, NULL, 0);
+        mcp_json_each(m, mcp_json_parse(&a, g.answer, MCP_NTS, NULL)) mcp_put_json(w, mcp_json_key(m), m);
+        mcp_arena_free(&a);
+    }
+    return g.status;
+}
+
+static mcp_client *asking(peer *p, int era, const char *caps)
+{
+    mcp_client_desc d = desc_of(p, era);
+    memset(&g, 0, sizeof g);
+    d.on_ask = on_ask;
+    d.capabilities = caps;
+    return ready(p, &d);
+}
+
+/* Starts a tool call and takes it off the wire. Its id there. */
+static long long begin(mcp_client *c, peer *p, result *r)
+{
+    mcp_call k = tool_call("x", "{\"a\":1.0}", r);
+    g.call = mcp_client_send(c, &k);
+    turns(c, 1);
+    return id_of(hear(p));
+}
+
+/* -- more input ------------------------------------------------------------------------------------------------------- */
+
+TEST(one_round)
+{
+    peer p;
+    result r;
+    mcp_client *c = asking(&p, MCP_ERA_MODERN, ALL);
+    long long id = begin(c, &p, &r), next;
+    const char *s;
+    g.answer = "{\"action\":\"accept\",\"content\":{\"name\":\"Zo\\u00eb\"}}";
+    reply(&p, id, NEEDS("\"k\\\"1\":" ELICIT(NAME), ",\"requestState\":\"a\\u0000\\ud800 \\u00e9/\""));
+    turns(c, 1);
+    EQ_INT(g.asked, 1);
+    EQ_STR(g.method[0], "elicitation/create");
+    EQ_STR(g.message[0], "m");
+    s = hear(&p);
+    next = id_of(s);
+    CHECK(next > id);
+    CHECK(has(s, "\"method\":\"tools/call\",\"params\":{\"name\":\"x\",\"arguments\":{\"a\":1.0},\"inputResponses\":{\"k\\\"1\":{\"action\":\"accept\",\"content\":{\"name\":\"Zo\xC3\xAB\"}}},"
+        "\"requestState\":\"a\\u0000\\ud800 \xC3\xA9/\",\"_meta\":{\"io.modelcontextprotocol/protocolVersion\""));
+    EQ_INT(r.calls, 0);
+    reply(&p, id, OK_RESULT);                                /* the old id is over */
+    turns(c, 1);
+    EQ_INT(r.calls, 0);
+    reply(&p, next, NEEDS("", ",\"requestState\":\"2\""));   /* a second round, which needs nothing */
+    turns(c, 1);
+    s = hear(&p);
+    CHECK(has(s, "\"requestState\":\"2\"") && !has(s, "inputResponses") && id_of(s) > next);
+    reply(&p, id_of(s), OK_RESULT);
+    turns(c, 1);
+    EQ_INT(r.calls, 1);
+    EQ_INT(r.status, MCP_OK);
+    EQ_INT(r.id, g.call);
+    EQ_STR(r.text, "ok");
+    id = begin(c, &p, &r);                                   /* the next call has nothing of this one */
+    reply(&p, id, NEEDS("\"q\":" ELICIT(NAME), ""));
+    turns(c, 1);
+    s = hear(&p);
+    CHECK(has(s, "inputResponses") && !has(s, "requestState"));
+    reply(&p, id_of(s), OK_RESULT);
+    turns(c, 1);
+    EQ_INT(r.status, MCP_OK);
+    EQ_INT(mcp_client_stats(c).pending, 0);
+    done(c, &p);
+}
+
+TEST(several_at_once)
+{
+    peer p;
+    result r;
+    mcp_client *c = asking(&p, MCP_ERA_MODERN, ALL);
+    long long id = begin(c, &p, &r);
+    const char *s;
+    g.status = MCP_ERR_AGAIN;
+    reply(&p, id, NEEDS("\"a\":" ELICIT(NAME) ",\"b\":{\"method\":\"sampling/createMessage\",\"params\":{\"messages\":[],\"maxTokens\":9,\"tools\":[]}},\"c\":{\"method\":\"roots/list\"}",
+        ",\"requestState\":\"s\""));
+    turns(c, 2);
+    EQ_INT(g.asked, 3);
+    EQ_STR(hear(&p), "");
+    EQ_STR(g.method[1], "sampling/createMessage");
+    EQ_STR(g.method[2], "roots/list");
+    g_now += 40000;                                          /* the user's time is not the server's */
+    turns(c, 1);
+    EQ_INT(r.calls, 0);
+    EQ_INT(mcp_client_answer(c, g.ask[2], MCP_OK, "{\"roots\": []}"), MCP_OK);
+    EQ_INT(mcp_client_answer(c, g.ask[2], MCP_OK, "{\"roots\": []}"), MCP_ERR_UNKNOWN);
+    EQ_INT(mcp_client_answer(c, g.ask[0], MCP_ERR_DECLINED, NULL), MCP_OK);
+    turns(c, 1);
+    EQ_STR(hear(&p), "");
+    EQ_INT(mcp_client_answer(c, g.ask[1], MCP_OK, "{\"role\":\"assistant\",\"content\":[{\"type\":\"tool_use\",\"id\":\"1\",\"name\":\"n\",\"input\":{}}],\"model\":\"m\",\"stopReason\":\"toolUse\"}"), MCP_OK);
+    turns(c, 1);
+    s = hear(&p);
+    CHECK(has(s, "\"inputResponses\":{\"c\":{\"roots\":[]},\"a\":{\"action\":\"decline\"},\"b\":{\"role\":\"assistant\",\"content\":[{\"type\":\"tool_use\""));
+    g_now += 20000;
+    turns(c, 1);
+    EQ_INT(r.calls, 0);
+    reply(&p, id_of(s), OK_RESULT);
+    turns(c, 1);
+    EQ_INT(r.status, MCP_OK);
+    done(c, &p);
+}
+
+/* One InputRequiredResult and how the call ends; `sent`: what the retry must hold, NULL: there is none. */
+static void input_row(const char *caps, int how, const char *answer, const char *result_text, int status, const char *word)
+{
+    peer p;
+    result r;
+    mcp_client *c = asking(&p, MCP_ERA_MODERN, caps);
+    long long id = begin(c, &p, &r);
+    g.status = how;
+    g.answer = answer;
+    reply(&p, id, result_text);
+    turns(c, 1);
+    EQ_INT(r.calls, 1);
+    EQ_INT(r.status, status);
+    if (word && !has(r.message, word)) printf("  %s\n", r.message);
+    CHECK(!word || has(r.message, word));
+    EQ_STR(hear(&p), "");
+    EQ_INT(mcp_client_stats(c).pending, 0);
+    done(c, &p);
+}
+
+TEST(input_that_ends_the_call)
+{
+    static const char *const bad[] = { "{\"resultType\":\"input_required\"}", NEEDS("\"q\":7", ""), NEEDS("\"q\":{\"method\":\"tools/call\"}", ""), NEEDS("\"q\":{\"method\":\"roots/list\",\"params\":7}", ""),
+        "{\"resultType\":\"input_required\",\"requestState\":7}", "{\"resultType\":\"input_required\",\"inputRequests\":[]}", "{\"resultType\":\"input_required\",\"inputRequests\":7,\"requestState\":\"s\"}" };
+    size_t i;
+    for (i = 0; i < sizeof bad / sizeof *bad; i++) input_row(ALL, MCP_OK, "{}", bad[i], MCP_ERR_PROTOCOL, "input");
+    input_row("{}", MCP_OK, "{}", NEEDS("\"q\":" ELICIT(NAME), ""), MCP_ERR_CAPABILITY, "did not say");
+    input_row("{\"elicitation\":{\"url\":{}}}", MCP_OK, "{}", NEEDS("\"q\":" ELICIT(NAME), ""), MCP_ERR_CAPABILITY, NULL);
+    input_row("{\"elicitation\":{}}", MCP_OK, "{}", NEEDS("\"q\":" ELICIT("{\"mode\":\"url\"}"), ""), MCP_ERR_CAPABILITY, NULL);
+    input_row(ALL, MCP_OK, "{}", NEEDS("\"q\":" ELICIT("{\"mode\":\"voice\"}"), ""), MCP_ERR_CAPABILITY, NULL);
+    input_row("{\"sampling\":{}}", MCP_OK, "{}", NEEDS("\"q\":{\"method\":\"sampling/createMessage\",\"params\":{\"tools\":[]}}", ""), MCP_ERR_CAPABILITY, NULL);
+    input_row(ALL, MCP_ERR_DECLINED, NULL, NEEDS("\"q\":{\"method\":\"roots/list\"}", ""), MCP_ERR_DECLINED, "declined");
+    input_row(ALL, MCP_ERR_CANCELLED, NULL, NEEDS("\"q\":{\"method\":\"roots/list\"},\"r\":" ELICIT(NAME), ""), MCP_ERR_CANCELLED, NULL);
+    input_row(ALL, MCP_ERR_UNKNOWN, NULL, NEEDS("\"q\":{\"method\":\"roots/list\"}", ""), MCP_ERR_CAPABILITY, "does not know");
+    input_row(ALL, MCP_OK, "{\"content\":{\"name\":7}}", NEEDS("\"q\":" ELICIT(NAME), ""), MCP_ERR_ARGUMENT, "name is not a string");
+    input_row(ALL, MCP_OK, "{\"action\":\"yes\"}", NEEDS("\"q\":" ELICIT(NAME), ""), MCP_ERR_ARGUMENT, "action");
+}
+
+/* Without an end: it is given up, and the number of requests is bounded. */
+TEST(rounds)
+{
+    peer p;
+    result r;
+    int n = 0;
+    mcp_client *c = asking(&p, MCP_ERA_MODERN, ALL);
+    long long id = begin(c, &p, &r);
+    while (r.calls == 0 && n < 100) {
+        const char *s;
+        reply(&p, id, "{\"resultType\":\"input_required\",\"requestState\":\"s\"}");
+        turns(c, 1);
+        s = hear(&p);
+        if (*s) id = id_of(s);
+        n++;
+    }
+    EQ_INT(n, 11);
+    EQ_INT(r.status, MCP_ERR_LIMIT);
+    CHECK(has(r.message, "again"));
+    done(c, &p);
+}
+
+/* Whatever happens to a call whose question is open, the question goes with it. */
+TEST(questions_go_with_the_call)
+{
+    peer p;
+    result r;
+    int i;
+    for (i = 0; i < 6; i++) {
+        mcp_client *c = asking(&p, MCP_ERA_MODERN, ALL);
+        long long id = begin(c, &p, &r);
+        g.status = MCP_ERR_AGAIN;
+        if (i >= 3) g.act = i - 1;
+        reply(&p, id, NEEDS("\"q\":" ELICIT(NAME) ",\"r\":{\"method\":\"roots/list\"}", ""));
+        if (i == 3) {                                        /* freed inside; act 2, 3, 4 */
+            turns(c, 1);
+            EQ_INT(r.status, MCP_ERR_CANCELLED);
+        } else if (i == 4) {
+            turns(c, 1);
+            EQ_INT(r.calls, 1);
+            EQ_INT(r.status, MCP_ERR_CLOSED);
+            CHECK(p.closed);
+            peer_free(&p);
+            EQ_INT(g_live, 0);
+            continue;
+        } else turns(c, 1);
+        if (i == 5) { EQ_INT(r.status, MCP_ERR_FAILED); CHECK(has(r.message, "cannot be sent")); }
+        if (i == 0) {
+            EQ_INT(mcp_client_cancel(c, g.call, "no more"), MCP_OK);
+            EQ_INT(mcp_client_answer(c, g.ask[0], MCP_OK, "{\"content\":{\"name\":\"n\"}}"), MCP_ERR_UNKNOWN);
+            turns(c, 1);
+            EQ_INT(r.status, MCP_ERR_CANCELLED);
+        }
+        if (i == 1) { g_now += 600001; turns(c, 1); EQ_INT(r.status, MCP_ERR_TIMEOUT); }
+        if (i == 2) { p.eof = true; turns(c, 2); EQ_INT(r.status, MCP_ERR_CLOSED); }
+        EQ_STR(hear(&p), "");
+        EQ_INT(r.calls, 1);
+        EQ_INT(mcp_client_answer(c, g.ask[0], MCP_OK, "{\"content\":{\"name\":\"n\"}}"), MCP_ERR_UNKNOWN);
+        EQ_INT(mcp_client_answer(c, g.ask[1], MCP_OK, "{\"roots\":[]}"), MCP_ERR_UNKNOWN);
+        done(c, &p);
+    }
+}
+
+/* -- forms ------------------------------------------------------------------------------------------------------------ */
+
+/* An answer to a form, in both eras: what goes out, or the sentence why not. */
+static void form_row(const char *properties, const char *answer, const char *goes, const char *why)
+{
+    char schema[2048], line[4096], wanted[1024];
+    peer p;
+    result r;
+    mcp_client *c = asking(&p, MCP_ERA_MODERN, "{\"elicitation\":{}}");
+    long long id = begin(c, &p, &r);
+    const char *s;
+    snprintf(schema, sizeof schema, "{\"message\":\"m\",\"mode\":\"form\",\"requestedSchema\":{\"type\":\"object\",\"properties\":{%s},\"required\":[\"must\"]}}", properties);
+    snprintf(line, sizeof line, "{\"resultType\":\"input_required\",\"inputRequests\":{\"q\":{\"method\":\"elicitation/create\",\"params\":%s}}}", schema);
+    g.status = MCP_ERR_AGAIN;
+    reply(&p, id, line);
+    turns(c, 1);
+    EQ_INT(g.asked, 1);
+    EQ_INT(mcp_client_answer(c, g.ask[0], MCP_OK, answer), goes ? MCP_OK : MCP_ERR_ARGUMENT);
+    turns(c, 1);
+    s = hear(&p);
+    if (goes) {
+        snprintf(wanted, sizeof wanted, "\"inputResponses\":{\"q\":%s},", goes);
+        if (!has(s, wanted)) printf("  %s\n  %s\n", s, wanted);
+        CHECK(has(s, wanted));
+    } else {
+        EQ_STR(s, "");
+        if (!has(mcp_client_error(c), why)) printf("  %s\n", mcp_client_error(c));
+        CHECK(has(mcp_client_error(c), why));
+        EQ_INT(mcp_client_answer(c, g.ask[0], MCP_ERR_CANCELLED, NULL), MCP_OK);   /* it is still open */
+        turns(c, 1);
+        CHECK(has(hear(&p), "{\"action\":\"cancel\"}"));
+    }
+    done(c, &p);
+
+    c = asking(&p, MCP_ERA_LEGACY, "{\"elicitation\":{}}");
+    g.answer = answer;
+    snprintf(line, sizeof line, "{\"jsonrpc\":\"2.0\",\"id\":\"s\",\"method\":\"elicitation/create\",\"params\":%s}", schema);
+    say(&p, line);
+    turns(c, 1);
+    if (goes) snprintf(wanted, sizeof wanted, "{\"jsonrpc\":\"2.0\",\"id\":\"s\",\"result\":%s}", goes);
+    EQ_STR(hear(&p), goes ? wanted : "{\"jsonrpc\":\"2.0\",\"id\":\"s\",\"error\":{\"code\":-32603,\"message\":\"failed\"}}");
+    if (!goes) CHECK(has(mcp_client_error(c), why));
+    done(c, &p);
+}
+
+#define ACCEPT(content) "{\"action\":\"accept\",\"content\":" content "}"
+static void field_row(const char *schema, const char *value, const char *why)
+{
+    char properties[512], answer[256], goes[256];
+    snprintf(properties, sizeof properties, "\"must\":%s", schema);
+    snprintf(answer, sizeof answer, "{\"action\":\"accept\",\"content\":{\"must\":%s}}", value);
+    snprintf(goes, sizeof goes, "{\"action\":\"accept\",\"content\":{\"must\":%s}}", value);
+    form_row(properties, answer, why ? NULL : goes, why);
+}
+
+TEST(forms)
+{
+    static const char defaults[] = "\"must\":{\"type\":\"string\",\"default\":\"John\"},\"age\":{\"type\":\"integer\",\"default\":30},\"score\":{\"type\":\"number\",\"default\":95.50},"
+        "\"s\":{\"type\":\"string\",\"enum\":[\"a\",\"b\"],\"default\":\"b\"},\"ok\":{\"type\":\"boolean\",\"default\":true},\"m\":{\"type\":\"array\",\"items\":{\"anyOf\":[{\"const\":\"x\",\"title\":\"X\"}]},\"default\":[\"x\"]},"
+        "\"bad\":{\"type\":\"string\",\"default\":7},\"none\":{\"type\":\"string\"}";
+    form_row(defaults, "{}", ACCEPT("{\"must\":\"John\",\"age\":30,\"score\":95.50,\"s\":\"b\",\"ok\":true,\"m\":[\"x\"]}"), NULL);
+    form_row(defaults, ACCEPT("{\"age\":1,\"more\":null}"), ACCEPT("{\"age\":1,\"more\":null,\"must\":\"John\",\"score\":95.50,\"s\":\"b\",\"ok\":true,\"m\":[\"x\"]}"), NULL);
+    form_row(defaults, "{\"action\":\"decline\",\"content\":{\"age\":\"x\"}}", "{\"action\":\"decline\"}", NULL);
+    form_row(defaults, "{\"action\":\"cancel\",\"_meta\":{\"a\":1}}", "{\"action\":\"cancel\",\"_meta\":{\"a\":1}}", NULL);
+    form_row(defaults, "{\"action\":7}", NULL, "action");
+    form_row(defaults, "{\"content\":[]}", NULL, "content is not an object");
+    form_row("\"must\":{\"type\":\"string\"}", "{}", NULL, "must is missing");
+    field_row("{\"type\":\"string\"}", "null", "must is not a string");
+    field_row("{\"type\":\"string\",\"minLength\":2,\"maxLength\":3}", "\"\xC3\xA9\"", "too short");
+    field_row("{\"type\":\"string\",\"minLength\":2,\"maxLength\":3}", "\"\xC3\xA9\xC3\xA9\xE2\x82\xAC\"", NULL);
+    field_row("{\"type\":\"string\",\"minLength\":2,\"maxLength\":3}", "\"abcd\"", "too long");
+    field_row("{\"type\":\"string\",\"enum\":[\"a\",\"b\"]}", "\"a\"", NULL);
+    field_row("{\"type\":\"string\",\"enum\":[\"a\",\"b\"]}", "\"c\"", "not one of");
+    field_row("{\"type\":\"string\",\"oneOf\":[{\"const\":\"a\",\"title\":\"A\"}]}", "\"A\"", "not one of");
+    field_row("{\"type\":\"string\",\"oneOf\":[{\"const\":\"a\",\"title\":\"A\"}]}", "\"a\"", NULL);
+    field_row("{\"type\":\"integer\",\"minimum\":0,\"maximum\":10}", "10", NULL);
+    field_row("{\"type\":\"integer\",\"minimum\":0,\"maximum\":10}", "10.0", NULL);
+    field_row("{\"type\":\"integer\",\"minimum\":0,\"maximum\":10}", "1.5", "not an integer");
+    field_row("{\"type\":\"integer\"}", "123456789012345678901234567890", NULL);
+    field_row("{\"type\":\"number\",\"minimum\":0.5}", "0.25", "under the minimum");
+    field_row("{\"type\":\"number\",\"maximum\":0.5}", "1e300", "over the maximum");
+    field_row("{\"type\":\"number\"}", "\"1\"", "not a number");
+    field_row("{\"type\":\"boolean\"}", "0", "not true or false");
+    field_row("{\"type\":\"boolean\"}", "false", NULL);
+    field_row("{\"type\":\"array\",\"minItems\":1,\"maxItems\":2,\"items\":{\"type\":\"string\",\"enum\":[\"a\",\"b\",\"c\"]}}", "[]", "too few");
+    field_row("{\"type\":\"array\",\"minItems\":1,\"maxItems\":2,\"items\":{\"type\":\"string\",\"enum\":[\"a\",\"b\",\"c\"]}}", "[\"a\",\"b\",\"c\"]", "too many");
+    field_row("{\"type\":\"array\",\"items\":{\"type\":\"string\",\"enum\":[\"a\",\"b\",\"c\"]}}", "[\"a\",\"d\"]", "not one of");
+    field_row("{\"type\":\"array\",\"items\":{\"type\":\"string\"}}", "[1]", "not a string");
+    field_row("{\"type\":\"array\",\"items\":{\"anyOf\":[{\"const\":\"a\"},{\"const\":\"b\"}]}}", "[\"b\"]", NULL);
+    field_row("{\"type\":\"array\"}", "\"a\"", "not an array");
+    field_row("{\"type\":\"string\",\"format\":\"email\"}", "\"a@b.c\"", NULL);
+    field_row("{\"type\":\"string\",\"format\":\"email\"}", "\"a@b@c\"", "e-mail");
+    field_row("{\"type\":\"string\",\"format\":\"email\"}", "\"@b\"", "e-mail");
+    field_row("{\"type\":\"string\",\"format\":\"email\"}", "\"a b@c\"", "e-mail");
+    field_row("{\"type\":\"string\",\"format\":\"email\"}", "\"a\"", "e-mail");
+    field_row("{\"type\":\"string\",\"format\":\"uri\"}", "\"https://a/b?c\"", NULL);
+    field_row("{\"type\":\"string\",\"format\":\"uri\"}", "\"urn:x\"", NULL);
+    field_row("{\"type\":\"string\",\"format\":\"uri\"}", "\"/a:b\"", "URI");
+    field_row("{\"type\":\"string\",\"format\":\"uri\"}", "\"1a:b\"", "URI");
+    field_row("{\"type\":\"string\",\"format\":\"uri\"}", "\"a: b\"", "URI");
+    field_row("{\"type\":\"string\",\"format\":\"uri\"}", "\"a:\"", "URI");
+    field_row("{\"type\":\"string\",\"format\":\"date\"}", "\"2024-02-29\"", NULL);
+    field_row("{\"type\":\"string\",\"format\":\"date\"}", "\"2026-08-31\"", NULL);
+    field_row("{\"type\":\"string\",\"format\":\"date\"}", "\"2026-02-29\"", "date");
+    field_row("{\"type\":\"string\",\"format\":\"date\"}", "\"2026-09-31\"", "date");
+    field_row("{\"type\":\"string\",\"format\":\"date\"}", "\"2026-13-01\"", "date");
+    field_row("{\"type\":\"string\",\"format\":\"date\"}", "\"2026-1-01\"", "date");
+    field_row("{\"type\":\"string\",\"format\":\"date\"}", "\"2026-01-011\"", "date");
+    field_row("{\"type\":\"string\",\"format\":\"date-time\"}", "\"2026-07-28T12:30:00Z\"", NULL);
+    field_row("{\"type\":\"string\",\"format\":\"date-time\"}", "\"2026-07-28t23:59:60.25+02:00\"", NULL);
+    field_row("{\"type\":\"string\",\"format\":\"date-time\"}", "\"2026-07-28T12:30:00\"", "time");
+    field_row("{\"type\":\"string\",\"format\":\"date-time\"}", "\"2026-07-28T24:30:00Z\"", "time");
+    field_row("{\"type\":\"string\",\"format\":\"date-time\"}", "\"2026-07-28T12:30:00.Z\"", "time");
+    field_row("{\"type\":\"string\",\"format\":\"date-time\"}", "\"2026-07-28T12:30:00.5\"", "time");
+    field_row("{\"type\":\"string\",\"format\":\"date-time\"}", "\"2026-07-28T12:30:00+2:00\"", "time");
+    field_row("{\"type\":\"string\",\"format\":\"date-time\"}", "\"2026-07-28 12:30:00Z\"", "time");
+}
+
+/* -- the legacy era ----------------------------------------------------------------------------------------------------- */
+
+static void refused_row(const char *caps, const char *method, const char *params, int code)
+{
+    char line[512], wanted[64];
+    peer p;
+    mcp_client *c = asking(&p, MCP_ERA_LEGACY, caps);
+    snprintf(line, sizeof line, "{\"jsonrpc\":\"2.0\",\"id\":5,\"method\":\"%s\",\"params\":%s}", method, params);
+    say(&p, line);
+    turns(c, 1);
+    snprintf(wanted, sizeof wanted, "\"id\":5,\"error\":{\"code\":%d", code);
+    CHECK(has(hear(&p), wanted));
+    EQ_INT(g.asked, 0);
+    done(c, &p);
+}
+
+TEST(legacy_capabilities)
+{
+    refused_row("{}", "roots/list", "{}", -32601);
+    refused_row("{\"roots\":{}}", "sampling/createMessage", "{}", -32601);
+    refused_row("{\"sampling\":{}}", "sampling/createMessage", "{\"tools\":[]}", -32602);
+    refused_row("{\"sampling\":{}}", "elicitation/create", "{}", -32601);
+    refused_row("{\"elicitation\":{}}", "elicitation/create", "{\"mode\":\"url\"}", -32602);
+    refused_row("{\"elicitation\":{\"url\":{}}}", "elicitation/create", "{}", -32602);
+    refused_row("{\"elicitation\":{\"url\":{}}}", "elicitation/create", "{\"mode\":\"x\"}", -32602);
+}
+
+/* While a legacy server waits for the user, its silence is not its fault. */
+TEST(legacy_patience)
+{
+    peer p;
+    result r;
+    mcp_client *c = asking(&p, MCP_ERA_LEGACY, ALL);
+    (void)begin(c, &p, &r);
+    g.status = MCP_ERR_AGAIN;
+    g_now += 20000;
+    say(&p, "{\"jsonrpc\":\"2.0\",\"id\":5,\"method\":\"roots/list\"}");
+    turns(c, 1);
+    g_now += 25000;
+    turns(c, 1);
+    g_now += 25000;
+    turns(c, 1);
+    EQ_INT(r.calls, 0);
+    EQ_INT(mcp_client_answer(c, g.ask[0], MCP_OK, "{\"roots\":[]}"), MCP_OK);
+    g_now += 29000;
+    turns(c, 1);
+    EQ_INT(r.calls, 0);
+    g_now += 2000;
+    turns(c, 1);
+    EQ_INT(r.status, MCP_ERR_TIMEOUT);
+    done(c, &p);
+}
+
+/* Error -32042: pages to visit before the call can work. */
+#define VISIT(id) "{\"mode\":\"url\",\"elicitationId\":\"" id "\",\"url\":\"https://a/" id "\",\"message\":\"visit\"}"
+TEST(url_errors)
+{
+    peer p;
+    result r;
+    mcp_client *c = asking(&p, MCP_ERA_LEGACY, ALL);
+    long long id = begin(c, &p, &r);
+    const char *s;
+    g.answer = "{\"content\":{\"dropped\":1}}";
+    refuse(&p, id, -32042, "{\"elicitations\":[" VISIT("1") "]}");
+    turns(c, 1);
+    EQ_INT(g.asked, 1);
+    EQ_STR(g.method[0], "elicitation/create");
+    EQ_STR(g.message[0], "visit");
+    s = hear(&p);
+    CHECK(has(s, "\"params\":{\"name\":\"x\",\"arguments\":{\"a\":1.0}}}") && id_of(s) > id);
+    id = id_of(s);
+    g.status = MCP_ERR_AGAIN;
+    refuse(&p, id, -32042, "{\"elicitations\":[" VISIT("2") "," VISIT("3") "]}");
+    turns(c, 1);
+    EQ_INT(g.asked, 3);
+    say(&p, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/elicitation/complete\",\"params\":{\"elicitationId\":\"9\"}}");
+    say(&p, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/elicitation/complete\",\"params\":{}}");
+    say(&p, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/elicitation/complete\",\"params\":{\"elicitationId\":\"3\"}}");
+    turns(c, 1);
+    EQ_STR(hear(&p), "");
+    EQ_INT(mcp_client_answer(c, g.ask[2], MCP_OK, "{}"), MCP_ERR_UNKNOWN);
+    EQ_INT(mcp_client_answer(c, g.ask[1], MCP_OK, "{}"), MCP_OK);
+    turns(c, 1);
+    s = hear(&p);
+    CHECK(has(s, "tools/call"));
+    refuse(&p, id_of(s), -32042, "{\"elicitations\":[" VISIT("4") "]}");
+    turns(c, 1);
+    EQ_INT(mcp_client_answer(c, g.ask[3], MCP_OK, "{\"action\":\"decline\"}"), MCP_OK);
+    turns(c, 1);
+    EQ_INT(r.status, MCP_ERR_DECLINED);
+    id = begin(c, &p, &r);                                   /* not such a list: an error as any other */
+    refuse(&p, id, -32042, "{\"elicitations\":[" VISIT("4") ",{\"message\":\"m\"}]}");
+    turns(c, 1);
+    EQ_INT(r.status, MCP_ERR_PEER);
+    EQ_INT(r.code, -32042);
+    done(c, &p);
+    c = asking(&p, MCP_ERA_LEGACY, "{\"elicitation\":{}}");
+    id = begin(c, &p, &r);
+    refuse(&p, id, -32042, "{\"elicitations\":[" VISIT("4") "]}");
+    turns(c, 1);
+    EQ_INT(r.status, MCP_ERR_PEER);
+    EQ_INT(g.asked, 0);
+    done(c, &p);
+}
+
+int main(void)
+{
+    RUN(one_round);
+    RUN(several_at_once);
+    RUN(input_that_ends_the_call);
+    RUN(rounds);
+    RUN(questions_go_with_the_call);
+    RUN(forms);
+    RUN(legacy_capabilities);
+    RUN(legacy_patience);
+    RUN(url_errors);
+    return test_end();
+}
