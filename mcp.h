@@ -346,9 +346,14 @@ typedef struct mcp_reply {
 } mcp_reply;
 typedef void (*mcp_reply_fn)(const mcp_reply *reply, void *user);
 
-/* What there is to show: the text of a tool result, its text blocks joined by LF, "" if there is none; of a call that
-   failed, the message. *len (may be NULL) for texts with NULs. */
+/* What there is to show, pieces joined by LF: the text blocks of a tool result, the texts of a resource or of a prompt's
+   messages, the values of a completion; "" if there is none. Of a call that failed, the message. *len (may be NULL)
+   for texts with NULs. */
 MCP_API const char *mcp_reply_text    (const mcp_reply *r, size_t *len);
+/* The n-th (from 0) piece that is bytes and not text: an image, a sound, a blob; of a tool result, a resource or a
+   prompt. Decoded; *len bytes, *mime is its type ("" if not told). NULL: there are fewer, or no memory, or it is not
+   base64. len and mime may be NULL. It lives as long as the reply. */
+MCP_API const void *mcp_reply_data    (const mcp_reply *r, size_t n, size_t *len, const char **mime);
 /* Did it fail: a status other than MCP_OK, or a tool result with isError true. */
 MCP_API bool        mcp_reply_is_error(const mcp_reply *r);
 
@@ -452,7 +457,7 @@ typedef struct mcp_req mcp_req;             /* one request that is being handled
 typedef void (*mcp_req_fn)(mcp_req *r, void *user);
 
 enum { MCP_ERA_BOTH = 0, MCP_ERA_MODERN = 1, MCP_ERA_LEGACY = 2 };
-enum { MCP_LIST_TOOLS = 1 };
+enum { MCP_LIST_TOOLS = 1, MCP_LIST_RESOURCES = 2, MCP_LIST_PROMPTS = 4, MCP_LIST_TEMPLATES = 8 };
 enum { MCP_SCOPE_PRIVATE = 0, MCP_SCOPE_PUBLIC = 1 };     /* zero is the safe one */
 
 /* All-zero means the defaults. Strings are copied. */
@@ -660,6 +665,7 @@ MCP_API int      mcp_req_on_cancel(mcp_req *r, void (*fn)(mcp_server *s, mcp_id 
 typedef struct mcp_client mcp_client;
 #ifdef MCP_NO_SERVER
 enum { MCP_ERA_BOTH = 0, MCP_ERA_MODERN = 1, MCP_ERA_LEGACY = 2 };
+enum { MCP_LIST_TOOLS = 1, MCP_LIST_RESOURCES = 2, MCP_LIST_PROMPTS = 4, MCP_LIST_TEMPLATES = 8 };
 #endif
 
 /* All-zero means the defaults. Strings are copied. */
@@ -717,11 +723,22 @@ typedef struct mcp_client_desc {
     void *user;                             /* for all callbacks above */
 } mcp_client_desc;
 
-/* One request: a tool call, or any method. All-zero means the defaults. Strings are copied. */
+/* One request: a tool call, a prompt, a resource, a completion, or any method. All-zero means the defaults. Strings are
+   copied. The result is raw JSON in mcp_reply.result; mcp_reply_text and mcp_reply_data take it apart. */
 typedef struct mcp_call {
-    const char *tool, *args;                /* tools/call: name, and arguments as JSON object text (NULL: {}) */
-    const char *method, *params;            /* or any method, params as JSON object text (NULL: none) */
-    const char *meta;                       /* JSON object merged into _meta: traceparent, keys of extensions */
+    const char *tool;                       /* tools/call: its name ... */
+    const char *prompt;                     /* or prompts/get */
+    const char *uri;                        /* or resources/read */
+    const char *args;                       /* arguments of a tool (NULL: {}) or prompt, JSON object text */
+    const char *complete, *value;           /* completion/complete: the name of an argument of `prompt`, or of a
+                                               variable of the template `uri`, and what was typed so far; args: those
+                                               that are known already */
+    const char *method, *params;            /* or any method, params as JSON object text (NULL: none). "ping" is
+                                               asked in the words of either era */
+    const char *meta;                       /* JSON object merged into _meta: traceparent, tracestate, baggage, keys
+                                               of extensions */
+    const char *log_level;                  /* "debug" to "emergency": log messages from this level on, to on_notify
+                                               (notifications/message). A legacy server keeps it for the session */
     int timeout_ms, max_ms;                 /* idle and in all; 0: the client's default, -1: none */
     bool progress;                          /* ask for progress, which starts timeout_ms anew; on_progress implies
                                                it */
@@ -757,6 +774,16 @@ MCP_API mcp_id      mcp_client_send  (mcp_client *c, const mcp_call *call);
    Ends a request with MCP_ERR_CANCELLED (fn is called from the next step) and tells the server. MCP_OK or
    MCP_ERR_UNKNOWN. reason may be NULL. */
 MCP_API int         mcp_client_cancel(mcp_client *c, mcp_id id, const char *reason);
+/* https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/subscriptions
+   Asks to be told when lists change (MCP_LIST_TOOLS | ...) and when the resources in `uris` (ends in NULL; may be NULL)
+   do. In either era on_notify gets first notifications/subscriptions/acknowledged, whose params.notifications says
+   what the server will tell, then notifications/tools/list_changed and its like and notifications/resources/updated.
+   The _meta of modern ones names the subscription. Legacy servers tell all list changes, asked for or not.
+   Goes on until mcp_client_cancel(id). `ended` (may be NULL) is called once: MCP_OK, the server has ended it in good
+   order; MCP_ERR_CANCELLED, you have; MCP_ERR_CLOSED, the connection was lost; or why it could not begin. No time-out
+   once it is acknowledged. Returns an id as mcp_client_send does, or 0. */
+MCP_API mcp_id      mcp_client_listen(mcp_client *c, unsigned lists, const char *const *uris, mcp_reply_fn ended,
+                                      void *user);
 /* Sends a notification. params: JSON object text or NULL. MCP_ERR_MISUSE before the client is ready. */
 MCP_API int         mcp_client_notify(mcp_client *c, const char *method, const char *params);
 /* Answers a question that on_ask put off, also inside on_ask. status as on_ask's; result: JSON object text for MCP_OK.
@@ -3560,15 +3587,33 @@ void mcp_pending_free(mcp_pending *p)
 
 /* -- helpers on replies ------------------------------------------------------------------------------------------ */
 
-static const mcp_json *mcpi_text_of(const mcp_json *block)
+/* The pieces of a result: the blocks of a tool's, the contents of a resource, a prompt's messages, values. */
+static const mcp_json *mcpi_reply_pieces(const mcp_reply *r)
 {
-    const mcp_json *text = mcp_json_get(block, "text");
-    return mcpi_is(mcp_json_get(block, "type"), "text") && mcp_json_type(text) == MCP_JSON_STRING ? text : NULL;
+    static const char where[] = "/content\0/contents\0/messages\0/completion/values\0";
+    const char *p = where;
+    const mcp_json *v = NULL;
+    for (; r && !v && *p; p += strlen(p) + 1) v = mcp_json_at(r->result, p);
+    return v;
+}
+
+/* A message of a prompt is a piece in an envelope. */
+static const mcp_json *mcpi_piece(const mcp_json *v)
+{
+    const mcp_json *inner = mcp_json_get(v, "content");
+    return inner ? inner : v;
+}
+
+static const mcp_json *mcpi_text_of(const mcp_json *piece)
+{
+    const mcp_json *block = mcpi_piece(piece), *text = mcp_json_get(block, "text"), *type = mcp_json_get(block, "type");
+    if (mcp_json_type(block) == MCP_JSON_STRING) return block;
+    return mcp_json_type(text) == MCP_JSON_STRING && (!type || mcpi_is(type, "text")) ? text : NULL;
 }
 
 const char *mcp_reply_text(const mcp_reply *r, size_t *len)
 {
-    const mcp_json *content = r ? mcp_json_get(r->result, "content") : NULL, *b, *t, *only = NULL;
+    const mcp_json *content = mcpi_reply_pieces(r), *b, *t, *only = NULL;
     size_t n = 0, blocks = 0, size;
     char *out, *p;
     if (len) *len = 0;
@@ -3592,6 +3637,23 @@ const char *mcp_reply_text(const mcp_reply *r, size_t *len)
     *p = 0;
     if (len) *len = (size_t)(p - out);
     return out;
+}
+
+const void *mcp_reply_data(const mcp_reply *r, size_t n, size_t *len, const char **mime)
+{
+    const mcp_json *v;
+    if (len) *len = 0;
+    if (mime) *mime = "";
+    for (v = mcp_json_first(mcpi_reply_pieces(r)); v; v = mcp_json_next(v)) {
+        const mcp_json *block = mcpi_piece(v), *inner = mcp_json_get(block, "resource"), *data;
+        if (inner) block = inner;
+        data = mcp_json_get(block, "data");
+        if (!data) data = mcp_json_get(block, "blob");
+        if (!data || n--) continue;
+        if (mime) *mime = mcp_json_str(mcp_json_get(block, "mimeType"), "");
+        return r->priv ? mcp_json_base64((mcp_arena *)r->priv, data, len) : NULL;
+    }
+    return NULL;
 }
 
 bool mcp_reply_is_error(const mcp_reply *r)
@@ -6841,14 +6903,16 @@ int mcp_server_timeout(const mcp_server *s)
 #define MCPI_LINGER_MS  200                 /* how long a dead server's pipes are read */
 #define MCPI_KILL_MS    5000                /* SIGKILL cannot be refused, but a busy machine takes its time */
 #define MCPI_CHILD_MS   100                 /* how often a child is looked at while an answer is awaited */
+#define MCPI_AT_ONCE    INT64_MIN           /* a deadline: the next turn */
 
-
-/* Methods with something special about them. The first three may answer that they need more input; the others are
-   lists, and their results hold them in a member of the name that stands below. */
+/* Methods with something special about them. The first three may answer that they need more input; the next four are
+   lists, and their results hold them in a member of the name that stands below. A request to listen is no request to a
+   legacy server, and ping is another one to a modern server. */
 static const char mcpi_client_methods[] = "tools/call\0" "prompts/get\0" "resources/read\0"
-    "tools/list\0" "resources/list\0" "resources/templates/list\0" "prompts/list\0";
+    "tools/list\0" "resources/list\0" "resources/templates/list\0" "prompts/list\0" "subscriptions/listen\0" "ping\0";
 static const char mcpi_client_lists[] = "tools\0" "resources\0" "resourceTemplates\0" "prompts\0";
-enum { MCPI_METHOD_TOOLS_LIST = 3 };
+enum { MCPI_METHOD_TOOLS_LIST = 3, MCPI_METHOD_LISTEN = 7, MCPI_METHOD_PING = 8 };
+static const char mcpi_log_levels[] = "debug\0info\0notice\0warning\0error\0critical\0alert\0emergency\0";
 
 typedef enum mcpi_phase {
     MCPI_PHASE_START, MCPI_PHASE_READY, MCPI_PHASE_LOST, MCPI_PHASE_FLUSH, MCPI_PHASE_EOF, MCPI_PHASE_TERM,
@@ -6885,10 +6949,13 @@ typedef struct mcpi_call {
     mcp_id id, wire;                        /* the user's id; what an answer has to carry now, 0: nothing */
     int64_t end; int idle, max;             /* the last moment of all; in milliseconds, -1: none */
     int status; bool said;                  /* in the done list: how it ended, and that text is the sentence */
-    bool progress;
+    bool progress, quiet;                   /* quiet: ours, not the program's */
+    bool acked;                             /* listen: it has begun */
+    int log_level;                          /* 1 + place among mcpi_log_levels, or 0 */
+    mcp_id listen;                          /* a legacy subscription: what it is part of */
     bool shown;                             /* ASK: on_ask has it, or had it */
     unsigned needs;                         /* ASK: MCPI_CAN_... */
-    int rounds;                             /* how often more input was needed */
+    int rounds;                             /* how often more input was needed; listen: subscriptions under way */
     struct mcpi_call *asked, *owner;        /* the open questions of a call; ASK: whose it is, NULL: a request */
     const mcp_json *item;                   /* ASK: what is to be shown, while the message is there */
     int known;                              /* place among mcpi_client_methods, or -1 */
@@ -6927,6 +6994,7 @@ struct mcp_client {
     int64_t refusal;                        /* initialize was refused with this code */
     int64_t answered;                       /* when the last question of a legacy server was over */
     unsigned can;                           /* MCPI_CAN_... */
+    int log_level;                          /* that a legacy server was told; as mcpi_call.log_level */
     size_t pooled;                          /* bytes that the pool's calls hold */
     mcpi_call *pool, *done, **done_end;
     const mcp_json *info;
@@ -7120,12 +7188,22 @@ static void mcpi_ask_free(mcp_client *c, mcpi_call *q)
     mcpi_call_free(c, q);
 }
 
+/* Appends to the part that grows. */
+static bool mcpi_call_add(mcp_client *c, mcpi_call *k, const char *s, size_t n)
+{
+    size_t i, at = 0;
+    for (i = 0; i < MCPI_PARTS; i++) at += k->len[i];
+    if (!mcpi_grow(&c->d.alloc, &k->text, &k->cap, at + n, 0)) return false;
+    memcpy(k->text + at, s, n);
+    k->len[MCPI_PART_INPUT] += n;
+    return true;
+}
+
 /* No answer is awaited any more: one that comes is unknown. */
 static void mcpi_call_unwire(mcp_client *c, mcpi_call *k)
 {
-    if (!k->wire) return;
+    if (k->wire && k->known != MCPI_METHOD_LISTEN) c->waiting--;
     k->wire = 0;
-    c->waiting--;
 }
 
 /* The call that an answer or a progress report with this id belongs to. */
@@ -7161,6 +7239,21 @@ static void mcpi_level_take(mcp_client *c, mcpi_level *to, const mcp_reply *r, b
     mine->id = r->id;
 }
 
+/* A request of our own has ended. If it was a subscription, what it is part of begins after the last of them. */
+static void mcpi_call_quiet_end(mcp_client *c, const mcpi_call *k, const mcp_reply *r)
+{
+    mcpi_entry *e = (mcpi_entry *)mcpi_slots_get(&c->slots, k->listen);
+    mcpi_call *to = e && e->kind == MCPI_ENTRY_CALL ? e->call : NULL;
+    const char *uri = k->text + k->len[MCPI_PART_METHOD] + sizeof "\"uri\":" - 1;
+    if (r->status != MCP_OK) mcpi_client_log(c, 1, "%.*s was not done: %s", (int)k->len[MCPI_PART_METHOD], k->text, r->message);
+    if (!to) return;
+    if (r->status == MCP_OK) {
+        if (to->len[MCPI_PART_INPUT]) (void)mcpi_call_add(c, to, ",", 1);
+        (void)mcpi_call_add(c, to, uri, k->len[MCPI_PART_PARAMS] - (sizeof "\"uri\":" - 1));
+    }
+    if (--to->rounds == 0) mcpi_slots_deadline(&c->slots, &to->head.item, MCPI_AT_ONCE);
+}
+
 /* Ends a call. Its object is free before anything is called, so that it cannot be settled again. in_frame:
    the reply is in the frame that is being read. */
 static void mcpi_call_end(mcp_client *c, mcpi_call *k, mcp_reply *r, bool in_frame)
@@ -7168,11 +7261,14 @@ static void mcpi_call_end(mcp_client *c, mcpi_call *k, mcp_reply *r, bool in_fra
     mcp_reply_fn fn = k->fn;
     void *user = k->user;
     mcpi_level *waiter = k->waiter;
+    bool quiet = k->quiet;
     r->id = k->id;
+    if (quiet) mcpi_call_quiet_end(c, k, r);
     mcpi_call_unwire(c, k);
     while (k->asked) mcpi_ask_free(c, k->asked);
     mcpi_call_free(c, k);
     c->live--;
+    if (quiet) return;
     if (r->status == MCP_ERR_PEER) (void)mcpi_client_say(c, r->status, "error %l: %s", r->code, r->message);
     else if (r->status != MCP_OK) (void)mcpi_client_say(c, r->status, "%s", r->message);
     if (fn) {
@@ -7268,7 +7364,7 @@ static int mcpi_client_end(mcp_client *c)
 }
 
 /* Queues a request. */
-static int mcpi_client_put(mcp_client *c, mcp_id id, const mcpi_parts *p, bool modern, bool progress)
+static int mcpi_client_put(mcp_client *c, mcp_id id, const mcpi_parts *p, bool modern, bool progress, int level)
 {
     mcp_writer *w = mcpi_stream_begin(&c->st);
     bool meta = modern || progress || p->len[MCPI_PART_META], comma = false;
@@ -7287,6 +7383,11 @@ static int mcpi_client_put(mcp_client *c, mcp_id id, const mcpi_parts *p, bool m
             mcpi_put_text(w, comma ? ",\"_meta\":{" : "\"_meta\":{");
             comma = false;
             if (modern) mcpi_put_part(w, &comma, "", c->meta + 1, c->meta_len - 2);
+            if (modern && level) {
+                const char *name = mcpi_word_at(mcpi_log_levels, level - 1);
+                mcpi_put_part(w, &comma, "\"io.modelcontextprotocol/logLevel\":\"", name, strlen(name));
+                MCPI_PUT_LITERAL(w, "\"");
+            }
             if (progress) {
                 mcpi_put_text(w, comma ? ",\"progressToken\":" : "\"progressToken\":");
                 mcpi_put_id(w, id);
@@ -7325,24 +7426,66 @@ static bool mcpi_client_raw(mcp_client *c, mcp_writer *w, const char *key, const
 
 /* Keys of _meta that are the library's in every request. A progressToken of the user's could be the id of
    another call. */
-static bool mcpi_is_our_meta(const char *key)
+static bool mcpi_is_our_meta(const char *key, bool level)
 {
     static const char prefix[] = "io.modelcontextprotocol/";
     if (strcmp(key, "progressToken") == 0) return true;
     if (strncmp(key, prefix, sizeof prefix - 1) != 0) return false;
     key += sizeof prefix - 1;
-    return strcmp(key, "protocolVersion") == 0 || strcmp(key, "clientInfo") == 0
-        || strcmp(key, "clientCapabilities") == 0;
+    return mcpi_word_of("protocolVersion\0clientInfo\0clientCapabilities\0", key) >= 0
+        || (level && strcmp(key, "logLevel") == 0);
 }
 
 /* The user's part of _meta; what `over` has too is left to it. */
-static void mcpi_put_meta(mcp_writer *w, const mcp_json *meta, const mcp_json *over)
+static void mcpi_put_meta(mcp_writer *w, const mcp_json *meta, const mcp_json *over, bool level)
 {
     const mcp_json *v;
     for (v = mcp_json_first(meta); v; v = mcp_json_next(v)) {
         const char *key = mcp_json_key(v);
-        if (!mcpi_is_our_meta(key) && !mcp_json_get(over, key)) mcp_put_json(w, key, v);
+        if (!mcpi_is_our_meta(key, level) && !mcp_json_get(over, key)) mcp_put_json(w, key, v);
     }
+}
+
+static const char *mcpi_call_method(const mcp_call *call)
+{
+    return call->method ? call->method : call->tool ? "tools/call" : call->complete ? "completion/complete"
+         : call->prompt ? "prompts/get" : "resources/read";
+}
+
+/* What is wrong with the fields of a call, as a sentence, or NULL. */
+static const char *mcpi_call_fault(const mcp_call *call)
+{
+    int named = !!call->tool + !!call->prompt + !!call->uri + !!call->method;
+    if (named != 1) return "a call needs one of tool, prompt, uri and method";
+    if (call->params && !call->method) return "params belongs to method";
+    if (call->complete && !call->prompt && !call->uri) return "complete belongs to prompt or uri";
+    if (call->args && !call->tool && !call->prompt && !call->complete) return "args belongs to tool, prompt or complete";
+    if (call->log_level && mcpi_word_of(mcpi_log_levels, call->log_level) < 0) return "there is no such log_level";
+    return NULL;
+}
+
+/* The members of params that follow from tool, prompt, uri and complete. False: args is wrong. */
+static bool mcpi_put_call(mcp_client *c, mcp_writer *w, const mcp_call *call)
+{
+    const char *args = call->args ? call->args : call->tool ? "{}" : NULL, *key = call->uri ? "uri" : "name";
+    const char *name = call->tool ? call->tool : call->prompt ? call->prompt : call->uri;
+    if (!call->complete) {
+        mcp_put_str(w, key, name);
+        return !args || mcpi_client_raw(c, w, "arguments", "args", args);
+    }
+    mcp_put_object(w, "ref");
+    mcp_put_str(w, "type", call->prompt ? "ref/prompt" : "ref/resource");
+    mcp_put_str(w, key, name);
+    mcp_put_end(w);
+    mcp_put_object(w, "argument");
+    mcp_put_str(w, "name", call->complete);
+    mcp_put_str(w, "value", call->value ? call->value : "");
+    mcp_put_end(w);
+    if (!args) return true;
+    mcp_put_object(w, "context");
+    if (!mcpi_client_raw(c, w, "arguments", "args", args)) return false;
+    mcp_put_end(w);
+    return true;
 }
 
 /* Writes into scratch what a call asks for, as ["method",{params},{_meta},cursor], and finds the parts in
@@ -7351,31 +7494,22 @@ static int mcpi_client_compose(mcp_client *c, const mcp_call *call, mcpi_parts *
 {
     mcp_writer *w = &c->scratch;
     const mcp_json *params = NULL, *meta = NULL, *cursor = NULL, *v;
-    const char *method = call->tool ? "tools/call" : call->method;
+    const char *method = mcpi_call_method(call), *fault = mcpi_call_fault(call);
     size_t end[MCPI_PARTS], i;
-    if (!call->tool == !call->method)
-        return mcpi_client_say(c, MCP_ERR_ARGUMENT, "a call needs a tool or a method, and not both");
-    if (call->tool ? call->params : call->args)
-        return mcpi_client_say(c, MCP_ERR_ARGUMENT, "args belongs to tool, params to method");
+    if (fault) return mcpi_client_say(c, MCP_ERR_ARGUMENT, "%s", fault);
     if (call->params && !(params = mcpi_client_object(c, "params", call->params))) return c->last;
     if (call->meta && !(meta = mcpi_client_object(c, "meta", call->meta))) return c->last;
     mcp_put_array(w, NULL);
-    if (call->tool) { MCPI_PUT_LITERAL(w, "\"tools/call\""); w->comma = true; }
-    else mcp_put_str(w, NULL, method);
+    mcp_put_str(w, NULL, method);
     end[MCPI_PART_METHOD] = w->len;
     mcp_put_object(w, NULL);
-    if (call->tool) {
-        MCPI_PUT_LITERAL(w, "\"name\":");
-        mcpi_put_quoted(w, 0, call->tool, strlen(call->tool), 0, false);
-        w->comma = true;
-        if (!mcpi_client_raw(c, w, "arguments", "args", call->args ? call->args : "{}")) return c->last;
-    }
+    if (!call->method && !mcpi_put_call(c, w, call)) return c->last;
     for (v = mcp_json_first(params); v; v = mcp_json_next(v)) {
         const char *key = mcp_json_key(v);
         if (call->each && strcmp(key, "cursor") == 0) cursor = v;
         else if (mcpi_word_of("_meta\0inputResponses\0requestState\0", key) < 0) mcp_put_json(w, key, v);
     }
-    if (!call->tool && strcmp(method, "tools/call") == 0 && !mcp_json_get(params, "arguments")) {
+    if (call->method && strcmp(method, "tools/call") == 0 && !mcp_json_get(params, "arguments")) {
         mcp_put_object(w, "arguments");
         mcp_put_end(w);
     }
@@ -7383,8 +7517,8 @@ static int mcpi_client_compose(mcp_client *c, const mcp_call *call, mcpi_parts *
     end[MCPI_PART_PARAMS] = w->len;
     if (params || meta) {
         mcp_put_object(w, NULL);
-        mcpi_put_meta(w, mcp_json_get(params, "_meta"), meta);
-        mcpi_put_meta(w, meta, NULL);
+        mcpi_put_meta(w, mcp_json_get(params, "_meta"), meta, call->log_level != NULL);
+        mcpi_put_meta(w, meta, NULL, call->log_level != NULL);
         mcp_put_end(w);
     } else MCPI_PUT_LITERAL(w, ",{}");
     end[MCPI_PART_META] = w->len;
@@ -7445,18 +7579,36 @@ static void mcpi_call_touch(mcp_client *c, mcpi_call *k, int64_t now)
     mcpi_slots_deadline(&c->slots, &k->head.item, at < k->end ? at : k->end);
 }
 
+static int mcpi_client_quiet(mcp_client *c, const char *method, const char *key, const char *value, size_t n,
+                             mcp_id listen);
+static int mcpi_listen_start(mcp_client *c, mcpi_call *k);
+
 /* Puts a call on the wire. Its time starts now: waiting for the handshake has a limit of its own. */
-static int mcpi_call_start(mcp_client *c, mcpi_call *k, const mcpi_parts *p)
+static int mcpi_call_start(mcp_client *c, mcpi_call *k, const mcpi_parts *parts)
 {
+    static const char discover[] = "\"server/discover\"";
     int64_t now = mcpi_client_clock(c);
     mcp_id id = k->page.item.id ? k->page.item.id : k->head.item.id;
-    int status = mcpi_client_put(c, id, p, c->era == MCP_ERA_MODERN, k->progress);
+    bool modern = c->era == MCP_ERA_MODERN;
+    mcpi_parts p = *parts;
+    int status = MCP_OK;
+    if (k->known == MCPI_METHOD_LISTEN && !modern) return mcpi_listen_start(c, k);
+    if (k->known == MCPI_METHOD_PING && modern) {           /* it has no ping; every server answers this instead */
+        p.at[MCPI_PART_METHOD] = discover;
+        p.len[MCPI_PART_METHOD] = sizeof discover - 1;
+    }
+    if (k->log_level && !modern && k->log_level != c->log_level && mcp_json_at(c->info, "/capabilities/logging")) {
+        const char *level = mcpi_word_at(mcpi_log_levels, k->log_level - 1);
+        status = mcpi_client_quiet(c, "\"logging/setLevel\"", "level", level, strlen(level), 0);
+        if (status == MCP_OK) c->log_level = k->log_level;
+    }
+    if (status == MCP_OK) status = mcpi_client_put(c, id, &p, modern, k->progress, k->log_level);
     if (status != MCP_OK) return status;
 #ifndef MCP_NO_POSIX
     if (c->waiting == 0) c->check_at = now + MCPI_CHILD_MS;
 #endif
     k->wire = id;
-    c->waiting++;
+    if (k->known != MCPI_METHOD_LISTEN) c->waiting++;
     if (!k->end) k->end = mcpi_after(now, k->max);
     mcpi_call_touch(c, k, now);
     return MCP_OK;
@@ -7486,7 +7638,7 @@ static bool mcpi_client_is_full(mcp_client *c)
 /* Will the parts be needed again? For the next page, or for the next round with more input. */
 static bool mcpi_call_goes_on(const mcp_client *c, const mcpi_call *k)
 {
-    if (k->each || c->phase != MCPI_PHASE_READY) return true;
+    if (k->each || k->known == MCPI_METHOD_LISTEN || c->phase != MCPI_PHASE_READY) return true;
     return k->known >= 0 && k->known < MCPI_METHOD_TOOLS_LIST && (c->era == MCP_ERA_MODERN || c->can & MCPI_CAN_URL);
 }
 
@@ -7511,7 +7663,8 @@ static mcp_id mcpi_client_send(mcp_client *c, const mcp_call *call, mcpi_level *
     k->idle = call->timeout_ms ? call->timeout_ms : c->d.timeout_ms;
     k->max = call->max_ms ? call->max_ms : c->d.max_ms;
     k->progress = call->progress || call->on_progress;
-    k->known = mcpi_word_of(mcpi_client_methods, call->tool ? "tools/call" : call->method);
+    k->known = mcpi_word_of(mcpi_client_methods, mcpi_call_method(call));
+    k->log_level = call->log_level ? 1 + mcpi_word_of(mcpi_log_levels, call->log_level) : 0;
     k->waiter = waiter;
     k->on_progress = call->on_progress;
     k->each = call->each;
@@ -7544,12 +7697,169 @@ static void mcpi_client_cancelled(mcp_client *c, mcp_id wire, const char *reason
     (void)mcpi_client_end(c);
 }
 
+/* -- subscriptions ----------------------------------------------------------------------------------------------- */
+/* In the modern era a subscription is a request that stays open. A legacy session tells all changes of its lists, and
+   those of a resource after resources/subscribe. There the call that stands for a subscription is never on the wire: it
+   sends a request for each URI, and begins when all are answered. A server that is started again gets what waits for
+   the handshake, so subscriptions too.
+   https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/subscriptions
+   https://modelcontextprotocol.io/specification/2025-11-25/server/resources#subscriptions */
+
+static const char mcpi_listen_lists[] = "toolsListChanged\0resourcesListChanged\0promptsListChanged\0";
+
+/* A request of our own to a legacy server, with one string in its params. The method is in quotes; the string is
+   written as JSON. MCP_OK or a status. */
+static int mcpi_client_quiet(mcp_client *c, const char *method, const char *key, const char *value, size_t n,
+                             mcp_id listen)
+{
+    mcpi_call *k = mcpi_call_new(c, MCPI_ENTRY_CALL);
+    mcpi_parts p;
+    mcp_writer w;
+    int status = MCP_ERR_MEMORY;
+    if (!k) return status;
+    memset(&p, 0, sizeof p);
+    k->idle = k->max = c->d.timeout_ms;
+    k->known = -1;
+    k->quiet = true;
+    k->listen = listen;
+    mcp_writer_init(&w, &c->d.alloc, 0);
+    mcp_put_object(&w, NULL);
+    mcp_put_strn(&w, key, value, n);
+    mcp_put_end(&w);
+    if (mcp_writer_status(&w) == MCP_OK) {
+        p.at[MCPI_PART_METHOD] = method;
+        p.len[MCPI_PART_METHOD] = strlen(method);
+        p.at[MCPI_PART_PARAMS] = w.buf + 1;
+        p.len[MCPI_PART_PARAMS] = w.len - 2;
+        status = mcpi_slots_add(&c->slots, &k->head.item, MCP_NEVER);
+        k->id = k->head.item.id;
+        if (status == MCP_OK && !mcpi_call_keep(c, k, &p)) status = MCP_ERR_MEMORY;
+        if (status == MCP_OK) status = mcpi_call_start(c, k, &p);
+    }
+    mcp_writer_free(&w);
+    if (status == MCP_OK) c->live++;
+    else mcpi_call_free(c, k);
+    return status;
+}
+
+/* What a subscription asks for, parsed into the arena. NULL: no memory. */
+static const mcp_json *mcpi_listen_filter(const mcpi_call *k, mcp_arena *a)
+{
+    size_t n = k->len[MCPI_PART_PARAMS];
+    char *text = (char *)mcp_arena_alloc(a, n + 2);
+    if (!text) return NULL;
+    text[0] = '{';
+    memcpy(text + 1, k->text + k->len[MCPI_PART_METHOD], n);
+    text[n + 1] = '}';
+    return mcp_json_get(mcp_json_parse_inplace(a, text, n + 2, NULL), "notifications");
+}
+
+static int mcpi_listen_start(mcp_client *c, mcpi_call *k)
+{
+    mcp_arena a;
+    const mcp_json *filter, *uri;
+    int status = MCP_OK;
+    mcp_arena_init(&a, &c->d.alloc, 0);
+    filter = mcpi_listen_filter(k, &a);
+    if (!filter) status = MCP_ERR_MEMORY;
+    k->end = MCP_NEVER;
+    if (mcp_json_bool(mcp_json_at(c->info, "/capabilities/resources/subscribe"), false))
+        for (uri = mcp_json_first(mcp_json_get(filter, "resourceSubscriptions")); uri; uri = mcp_json_next(uri)) {
+            size_t n = 0;
+            const char *s = mcp_json_text(uri, &n);
+            if (status == MCP_OK) status = mcpi_client_quiet(c, "\"resources/subscribe\"", "uri", s, n, k->id);
+            if (status == MCP_OK) k->rounds++;
+        }
+    mcp_arena_free(&a);
+    if (status == MCP_OK && !k->rounds) mcpi_slots_deadline(&c->slots, &k->head.item, MCPI_AT_ONCE);
+    return status;
+}
+
+/* A legacy subscription has begun: on_notify hears of it as it would in the modern era. */
+static void mcpi_listen_begun(mcp_client *c, mcpi_call *k)
+{
+    static const char pointers[] =
+        "/capabilities/tools/listChanged\0/capabilities/resources/listChanged\0/capabilities/prompts/listChanged\0";
+    mcp_arena a;
+    mcp_writer w;
+    const mcp_json *filter, *params;
+    size_t at = 0, i;
+    mcp_arena_init(&a, &c->d.alloc, 0);
+    mcp_writer_init(&w, &c->d.alloc, 0);
+    mcpi_slots_deadline(&c->slots, &k->head.item, MCP_NEVER);
+    filter = mcpi_listen_filter(k, &a);
+    mcp_put_object(&w, NULL);
+    mcp_put_object(&w, "_meta");
+    mcp_put_uint(&w, "io.modelcontextprotocol/subscriptionId", k->id);
+    mcp_put_end(&w);
+    mcp_put_object(&w, "notifications");
+    for (i = 0; i < 3; i++) {
+        const char *list = mcpi_word_at(mcpi_listen_lists, (int)i);
+        if (mcp_json_bool(mcp_json_get(filter, list), false)
+            && mcp_json_bool(mcp_json_at(c->info, mcpi_word_at(pointers, (int)i)), false))
+            mcp_put_bool(&w, list, true);
+    }
+    if (k->len[MCPI_PART_INPUT]) {
+        for (i = 0; i < MCPI_PART_INPUT; i++) at += k->len[i];
+        mcp_put_array(&w, "resourceSubscriptions");
+        mcpi_put_bytes(&w, k->text + at, k->len[MCPI_PART_INPUT]);
+        mcp_put_end(&w);
+    }
+    mcp_put_end(&w);
+    mcp_put_end(&w);
+    params = mcp_writer_text(&w, NULL) ? mcp_json_parse(&a, w.buf, w.len, NULL) : NULL;
+    if (!filter || !params) mcpi_call_later(c, k, MCP_ERR_MEMORY, NULL);
+    else if (c->d.on_notify) {
+        c->nest++;
+        c->d.on_notify(c, "notifications/subscriptions/acknowledged", params, c->d.user);
+        c->nest--;
+    }
+    mcp_writer_free(&w);
+    mcp_arena_free(&a);
+}
+
+/* Does another subscription want it? */
+static bool mcpi_listen_shared(mcp_client *c, const mcpi_call *but, const mcp_json *uri)
+{
+    mcpi_entry *e;
+    size_t from = 0;
+    bool found = false;
+    for (; !found && (e = (mcpi_entry *)mcpi_slots_any(&c->slots, c->slots.last, &from)) != NULL; from++) {
+        mcp_arena a;
+        const mcp_json *v;
+        if (e->kind != MCPI_ENTRY_CALL || e->call == but || e->call->known != MCPI_METHOD_LISTEN) continue;
+        mcp_arena_init(&a, &c->d.alloc, 0);
+        v = mcp_json_get(mcpi_listen_filter(e->call, &a), "resourceSubscriptions");
+        for (v = mcp_json_first(v); v && !found; v = mcp_json_next(v)) found = mcpi_equal(v, uri);
+        mcp_arena_free(&a);
+    }
+    return found;
+}
+
+/* A legacy subscription is cancelled. */
+static void mcpi_listen_stop(mcp_client *c, const mcpi_call *k)
+{
+    mcp_arena a;
+    const mcp_json *uri;
+    if (c->phase != MCPI_PHASE_READY
+        || !mcp_json_bool(mcp_json_at(c->info, "/capabilities/resources/subscribe"), false)) return;
+    mcp_arena_init(&a, &c->d.alloc, 0);
+    uri = mcp_json_first(mcp_json_get(mcpi_listen_filter(k, &a), "resourceSubscriptions"));
+    for (; uri; uri = mcp_json_next(uri)) {
+        size_t n = 0;
+        const char *s = mcp_json_text(uri, &n);
+        if (!mcpi_listen_shared(c, k, uri)) (void)mcpi_client_quiet(c, "\"resources/unsubscribe\"", "uri", s, n, 0);
+    }
+    mcp_arena_free(&a);
+}
+
 /* The server may still be at it: it is told that nobody waits. The connection is fine, and so is the next
    call. But while a legacy server waits for an answer of ours, its silence is our doing. */
 static void mcpi_call_overdue(mcp_client *c, mcpi_call *k)
 {
     char why[64];
     int64_t since = c->open_asks ? c->now : c->answered;
+    if (k->known == MCPI_METHOD_LISTEN && c->era == MCP_ERA_LEGACY) { mcpi_listen_begun(c, k); return; }
     if (k->end > c->now && mcpi_after(since, k->idle) > c->now) { mcpi_call_touch(c, k, since); return; }
     if (k->end <= c->now) (void)mcpi_say(why, sizeof why, "not done within %d ms in all", k->max);
     else (void)mcpi_say(why, sizeof why, "no answer within %d ms", k->idle);
@@ -7816,17 +8126,6 @@ static void mcpi_client_reply(mcp_client *c, const char *id, size_t id_len, cons
         mcpi_client_fail(c, MCP_ERR_LIMIT, "the server asks and does not read the answers");
 }
 
-/* Appends to the answers that a call goes on with. */
-static bool mcpi_input_add(mcp_client *c, mcpi_call *k, const char *s, size_t n)
-{
-    size_t i, at = 0;
-    for (i = 0; i < MCPI_PARTS; i++) at += k->len[i];
-    if (!mcpi_grow(&c->d.alloc, &k->text, &k->cap, at + n, 0)) return false;
-    memcpy(k->text + at, s, n);
-    k->len[MCPI_PART_INPUT] += n;
-    return true;
-}
-
 /* A question of a call has its answer. After the last one the request is sent again. What was refused, and cannot be
    told as a result, ends the call. */
 static void mcpi_input_end(mcp_client *c, mcpi_call *q, int status, const char *result, size_t len)
@@ -7835,8 +8134,8 @@ static void mcpi_input_end(mcp_client *c, mcpi_call *q, int status, const char *
     mcpi_call *k = q->owner;
     const char *why = NULL;
     if (status == MCP_OK && q->len[0]) {
-        if ((k->len[MCPI_PART_INPUT] && !mcpi_input_add(c, k, ",", 1)) || !mcpi_input_add(c, k, q->text, q->len[0])
-            || !mcpi_input_add(c, k, ":", 1) || !mcpi_input_add(c, k, result, len)) status = MCP_ERR_MEMORY;
+        if ((k->len[MCPI_PART_INPUT] && !mcpi_call_add(c, k, ",", 1)) || !mcpi_call_add(c, k, q->text, q->len[0])
+            || !mcpi_call_add(c, k, ":", 1) || !mcpi_call_add(c, k, result, len)) status = MCP_ERR_MEMORY;
     } else if (status == MCP_OK && strncmp(result, accept, sizeof accept - 1) != 0) status = MCP_ERR_DECLINED;
     else if (status == MCP_ERR_UNKNOWN) {
         status = MCP_ERR_CAPABILITY;
@@ -8130,7 +8429,7 @@ static int mcpi_call_next(mcp_client *c, mcpi_call *k, const mcp_json *cursor)
 static const mcp_json *mcpi_call_list(const mcpi_call *k, const mcp_json *result)
 {
     const mcp_json *v;
-    if (k->known >= MCPI_METHOD_TOOLS_LIST)
+    if (k->known >= MCPI_METHOD_TOOLS_LIST && k->known < MCPI_METHOD_LISTEN)
         return mcp_json_get(result, mcpi_word_at(mcpi_client_lists, k->known - MCPI_METHOD_TOOLS_LIST));
     for (v = mcp_json_first(result); v && mcp_json_type(v) != MCP_JSON_ARRAY; ) v = mcp_json_next(v);
     return v;
@@ -8185,7 +8484,7 @@ static const char *mcpi_error_text(const mcp_json *error)
    that is an empty list. */
 static bool mcpi_call_is_optional(const mcpi_call *k)
 {
-    return k->each && !k->pages && k->known > MCPI_METHOD_TOOLS_LIST;
+    return k->each && !k->pages && k->known > MCPI_METHOD_TOOLS_LIST && k->known < MCPI_METHOD_LISTEN;
 }
 
 /* An answer to a call, valid or not. What it says is taken as it is, and an error object that lacks its
@@ -8260,7 +8559,7 @@ static void mcpi_client_hello(mcp_client *c, mcpi_entry *e, const mcpi_parts *p,
     int status = mcpi_slots_add(&c->slots, &e->item, MCP_NEVER);
     if (status == MCP_OK) {
         c->waiting++;
-        status = mcpi_client_put(c, e->item.id, p, modern, false);
+        status = mcpi_client_put(c, e->item.id, p, modern, false, 0);
     }
     if (status != MCP_OK) mcpi_client_no_memory(c);
 }
@@ -8337,7 +8636,7 @@ static void mcpi_client_no_version(mcp_client *c, const mcp_json *theirs)
 /* The handshake is over. What waited for it goes out, in order; ids count up, so that is the order of ids. */
 static void mcpi_client_ready(mcp_client *c, int version, const mcp_json *result)
 {
-    mcp_id id;
+    mcp_id id, last = c->slots.last;
     mcpi_entry_drop(c, &c->probe);
     mcpi_entry_drop(c, &c->init);
     c->info = mcp_json_copy(&c->info_arena, result);
@@ -8350,7 +8649,7 @@ static void mcpi_client_ready(mcp_client *c, int version, const mcp_json *result
         if (mcpi_client_end(c) != MCP_OK) c->info = NULL;
     }
     if (!c->info) { mcpi_client_no_memory(c); return; }
-    for (id = 1; id <= c->slots.last; id++) {
+    for (id = 1; id <= last; id++) {
         mcpi_entry *e = (mcpi_entry *)mcpi_slots_get(&c->slots, id);
         mcpi_parts p;
         int status;
@@ -8532,19 +8831,52 @@ static void mcpi_client_progress(mcp_client *c, const mcp_json *params)
     c->nest--;
 }
 
-static void mcpi_client_notification(mcp_client *c, const mcp_msg *m)
+/* Something is taken back: a question of a legacy server, or a subscription of a modern one's. */
+static void mcpi_client_taken_back(mcp_client *c, const mcp_json *id)
 {
-    if (strcmp(m->method, "notifications/progress") == 0) { mcpi_client_progress(c, m->params); return; }
-    if (strcmp(m->method, "notifications/cancelled") == 0 && c->open_asks) {
-        const mcp_json *id = mcp_json_get(m->params, "requestId");
-        size_t n = 0;
+    size_t n = 0;
+    if (c->era == MCP_ERA_MODERN) {
+        mcpi_call *k = mcpi_client_find(c, mcp_pending_id(id));
+        mcp_reply r;
+        if (!k || k->known != MCPI_METHOD_LISTEN) { c->stats.unknown++; return; }
+        mcpi_reply_local(&r, MCP_OK);
+        mcpi_call_end(c, k, &r, false);
+    } else if (c->open_asks) {
         const char *s = mcpi_is_id(id) ? mcpi_client_lexeme(c, id, &n) : NULL;
-        mcpi_call *k = s ? *mcpi_ask_find(c, s, n) : NULL;
-        if (k) mcpi_ask_free(c, k);
+        mcpi_call *q = s ? *mcpi_ask_find(c, s, n) : NULL;
+        if (q) mcpi_ask_free(c, q);
         else c->stats.unknown++;
     }
+}
+
+/* The methods that a subscription brings; of these the modern era knows no others. */
+static const char mcpi_changes[] = "notifications/subscriptions/acknowledged\0notifications/tools/list_changed\0"
+    "notifications/resources/list_changed\0notifications/prompts/list_changed\0notifications/resources/updated\0";
+
+/* Does it belong to a subscription that is open, and has that begun? Else it is nothing to us. */
+static bool mcpi_client_listens(mcp_client *c, int change, const mcp_json *params)
+{
+    const mcp_json *id = mcp_json_at(params, "/_meta/io.modelcontextprotocol~1subscriptionId");
+    mcpi_call *k = mcpi_client_find(c, mcp_pending_id(id));
+    if (k && k->known == MCPI_METHOD_LISTEN && change == 0 && !k->acked) {
+        k->acked = true;
+        mcpi_slots_deadline(&c->slots, &k->head.item, k->end);
+        return true;
+    }
+    if (k && k->known == MCPI_METHOD_LISTEN && change && k->acked) return true;
+    c->stats.unknown++;
+    return false;
+}
+
+static void mcpi_client_notification(mcp_client *c, const mcp_msg *m)
+{
+    int change = mcpi_word_of(mcpi_changes, m->method);
+    if (strcmp(m->method, "notifications/progress") == 0) { mcpi_client_progress(c, m->params); return; }
+    if (change >= 0 && c->era == MCP_ERA_MODERN && !mcpi_client_listens(c, change, m->params)) return;
+    if (strcmp(m->method, "notifications/cancelled") == 0)
+        mcpi_client_taken_back(c, mcp_json_get(m->params, "requestId"));
     if (strcmp(m->method, "notifications/elicitation/complete") == 0) mcpi_client_completed(c, m->params);
-    if (!c->d.on_notify) return;
+    if (!c->d.on_notify || c->freed) return;
     c->nest++;
     c->d.on_notify(c, m->method, m->params, c->d.user);
     c->nest--;
@@ -8991,6 +9323,7 @@ static void mcpi_client_run_posts(mcp_client *c)
 static void mcpi_client_turn(mcp_client *c)
 {
     mcpi_item *it;
+    size_t due;
     c->now = mcpi_client_clock(c);
 #ifndef MCP_NO_POSIX
     if (c->err_ready) mcpi_client_read_stderr(c);
@@ -9000,7 +9333,7 @@ static void mcpi_client_turn(mcp_client *c)
 #endif
     mcpi_client_read(c);
     if (!c->stop) {
-        while (!c->freed && (it = mcpi_slots_due(&c->slots, c->now)) != NULL)
+        for (due = c->slots.count; due && !c->freed && (it = mcpi_slots_due(&c->slots, c->now)) != NULL; due--)
             mcpi_call_overdue(c, ((mcpi_entry *)it)->call);
         mcpi_client_settle_done(c);
         if (!mcpi_client_leaving(c)) mcpi_client_tick(c);
@@ -9292,10 +9625,43 @@ int mcp_client_cancel(mcp_client *c, mcp_id id, const char *reason)
 {
     mcpi_entry *e = c ? (mcpi_entry *)mcpi_slots_get(&c->slots, id) : NULL;
     if (!e || e->kind != MCPI_ENTRY_CALL) return MCP_ERR_UNKNOWN;
+    if (e->call->known == MCPI_METHOD_LISTEN && c->era == MCP_ERA_LEGACY) mcpi_listen_stop(c, e->call);
     mcpi_client_cancelled(c, e->call->wire, reason);
     c->stats.cancelled++;
     mcpi_call_later(c, e->call, MCP_ERR_CANCELLED, NULL);
     return MCP_OK;
+}
+
+mcp_id mcp_client_listen(mcp_client *c, unsigned lists, const char *const *uris, mcp_reply_fn ended, void *user)
+{
+    mcp_writer w;
+    mcp_call call;
+    mcp_id id;
+    int i;
+    if (!c) return 0;
+    memset(&call, 0, sizeof call);
+    mcp_writer_init(&w, &c->d.alloc, 0);
+    mcp_put_object(&w, NULL);
+    mcp_put_object(&w, "notifications");
+    for (i = 0; i < 3; i++)
+        if (lists & 1u << i || (i == 1 && lists & MCP_LIST_TEMPLATES))
+            mcp_put_bool(&w, mcpi_word_at(mcpi_listen_lists, i), true);
+    if (uris && *uris) {
+        mcp_put_array(&w, "resourceSubscriptions");
+        while (*uris) mcp_put_str(&w, NULL, *uris++);
+        mcp_put_end(&w);
+    }
+    mcp_put_end(&w);
+    mcp_put_end(&w);
+    call.method = "subscriptions/listen";
+    call.params = mcp_writer_text(&w, NULL);
+    call.max_ms = -1;
+    call.fn = ended;
+    call.user = user;
+    if (!call.params) (void)mcpi_client_say_status(c, MCP_ERR_MEMORY);
+    id = call.params ? mcpi_client_send(c, &call, NULL) : 0;
+    mcp_writer_free(&w);
+    return id;
 }
 
 int mcp_client_notify(mcp_client *c, const char *method, const char *params)

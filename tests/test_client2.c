@@ -458,6 +458,365 @@ TEST(url_errors)
     done(c, &p);
 }
 
+/* -- calls of every kind -------------------------------------------------------------------------------------------------- */
+
+/* What a call puts on the wire, behind "jsonrpc" and id; "" and a sentence if it is refused. */
+static void call_row(int era, mcp_call k, const char *wire, const char *why)
+{
+    peer p;
+    mcp_client *c = asking(&p, era, "{}");
+    const char *s;
+    CHECK(!mcp_client_send(c, &k) == (why != NULL));
+    turns(c, 1);
+    s = hear(&p);
+    if (!has(s, wire)) printf("  %s\n  %s\n", s, wire);
+    CHECK(has(s, wire));
+    if (why) CHECK(has(mcp_client_error(c), why));
+    done(c, &p);
+}
+
+static mcp_call blank(void) { mcp_call k; memset(&k, 0, sizeof k); return k; }
+
+TEST(typed_calls)
+{
+    mcp_call k = blank();
+    k.uri = "file:///a \"b\"";
+    call_row(MCP_ERA_LEGACY, k, "\"method\":\"resources/read\",\"params\":{\"uri\":\"file:///a \\\"b\\\"\"}}", NULL);
+    k.complete = "path";
+    k.value = "sr";
+    call_row(MCP_ERA_LEGACY, k, "\"method\":\"completion/complete\",\"params\":{\"ref\":{\"type\":\"ref/resource\",\"uri\":\"file:///a \\\"b\\\"\"},\"argument\":{\"name\":\"path\",\"value\":\"sr\"}}}", NULL);
+    k = blank();
+    k.prompt = "p";
+    call_row(MCP_ERA_LEGACY, k, "\"method\":\"prompts/get\",\"params\":{\"name\":\"p\"}}", NULL);
+    k.args = "{\"a\": \"b\"}";
+    call_row(MCP_ERA_LEGACY, k, "\"method\":\"prompts/get\",\"params\":{\"name\":\"p\",\"arguments\":{\"a\":\"b\"}}}", NULL);
+    k.complete = "lang";
+    call_row(MCP_ERA_LEGACY, k, "\"method\":\"completion/complete\",\"params\":{\"ref\":{\"type\":\"ref/prompt\",\"name\":\"p\"},\"argument\":{\"name\":\"lang\",\"value\":\"\"},\"context\":{\"arguments\":{\"a\":\"b\"}}}}", NULL);
+    k.args = "[]";
+    call_row(MCP_ERA_LEGACY, k, "", "args");
+    k = blank();
+    k.method = "ping";
+    call_row(MCP_ERA_LEGACY, k, "\"method\":\"ping\"}", NULL);
+    call_row(MCP_ERA_MODERN, k, "\"method\":\"server/discover\",\"params\":{\"_meta\":{", NULL);
+    k = blank();
+    k.tool = "t";
+    k.log_level = "warning";
+    k.meta = "{\"io.modelcontextprotocol/logLevel\":\"debug\",\"traceparent\":\"00-1-2-01\"}";
+    call_row(MCP_ERA_MODERN, k, "\"io.modelcontextprotocol/logLevel\":\"warning\",\"traceparent\":\"00-1-2-01\"}}}", NULL);
+    k.log_level = "loud";
+    call_row(MCP_ERA_MODERN, k, "", "log_level");
+    k = blank();
+    call_row(MCP_ERA_MODERN, k, "", "one of tool");
+    k.tool = k.prompt = "t";
+    call_row(MCP_ERA_MODERN, k, "", "one of tool");
+    k = blank();
+    k.uri = "u";
+    k.args = "{}";
+    call_row(MCP_ERA_MODERN, k, "", "args belongs");
+    k = blank();
+    k.tool = k.complete = "t";
+    call_row(MCP_ERA_MODERN, k, "", "complete belongs");
+    k = blank();
+    k.tool = "t";
+    k.params = "{}";
+    call_row(MCP_ERA_MODERN, k, "", "params belongs");
+}
+
+static void text_row(const char *result_text, const char *text, size_t n, const char *data, const char *mime)
+{
+    peer p;
+    result r;
+    mcp_client *c = asking(&p, MCP_ERA_LEGACY, "{}");
+    mcp_arena a;
+    mcp_reply reply_;
+    const char *m, *d;
+    size_t len;
+    mcp_arena_init(&a, NULL, 0);
+    memset(&reply_, 0, sizeof reply_);
+    memset(&r, 0, sizeof r);
+    reply_.result = mcp_json_parse(&a, result_text, MCP_NTS, NULL);
+    reply_.priv = &a;
+    EQ_STR(mcp_reply_text(&reply_, NULL), text);
+    d = (const char *)mcp_reply_data(&reply_, n, &len, &m);
+    CHECK(!d == !data);
+    if (d) CHECK(len == strlen(data) && memcmp(d, data, len) == 0);
+    EQ_STR(m, mime);
+    mcp_arena_free(&a);
+    done(c, &p);
+}
+
+TEST(reply_texts)
+{
+    text_row("{\"contents\":[{\"uri\":\"a\",\"text\":\"one\"},{\"uri\":\"b\",\"blob\":\"aGk=\",\"mimeType\":\"x/y\"},{\"uri\":\"c\",\"text\":\"two\"}]}", "one\ntwo", 0, "hi", "x/y");
+    text_row("{\"messages\":[{\"role\":\"user\",\"content\":{\"type\":\"text\",\"text\":\"q\"}},{\"role\":\"user\",\"content\":{\"type\":\"image\",\"data\":\"aGk=\",\"mimeType\":\"image/png\"}},"
+        "{\"role\":\"user\",\"content\":{\"type\":\"resource\",\"resource\":{\"uri\":\"u\",\"blob\":\"aG8=\"}}}]}", "q", 1, "ho", "");
+    text_row("{\"completion\":{\"values\":[\"python\",\"pytorch\"],\"hasMore\":true}}", "python\npytorch", 0, NULL, "");
+    text_row("{\"content\":[{\"type\":\"audio\",\"data\":\"!!\",\"mimeType\":\"audio/wav\"},{\"type\":\"link\",\"text\":\"no\"}]}", "", 0, NULL, "audio/wav");
+    text_row("{}", "", 0, NULL, "");
+    text_row("null", "", 3, NULL, "");
+    CHECK(mcp_reply_data(NULL, 0, NULL, NULL) == NULL);
+}
+
+TEST(log_levels)
+{
+    peer p;
+    result r;
+    mcp_client_desc d = desc_of(&p, MCP_ERA_LEGACY);
+    mcp_client *c = mcp_client_new(&d);
+    mcp_call k = tool_call("t", NULL, &r);
+    const char *s;
+    turns(c, 1);
+    reply(&p, id_of(hear(&p)), "{\"protocolVersion\":\"2025-11-25\",\"capabilities\":{\"logging\":{}}}");
+    turns(c, 1);
+    (void)hear(&p);
+    k.log_level = "debug";
+    (void)mcp_client_send(c, &k);
+    (void)mcp_client_send(c, &k);
+    k.log_level = NULL;
+    (void)mcp_client_send(c, &k);
+    k.log_level = "error";
+    (void)mcp_client_send(c, &k);
+    turns(c, 1);
+    s = hear(&p);
+    CHECK(has(s, "\"method\":\"logging/setLevel\",\"params\":{\"level\":\"debug\"}}"));
+    refuse(&p, id_of(s), -32602, NULL);                      /* nobody's business */
+    CHECK(has(hear(&p), "tools/call") && has(hear(&p), "tools/call") && has(hear(&p), "tools/call"));
+    s = hear(&p);
+    CHECK(has(s, "\"level\":\"error\""));
+    reply(&p, id_of(s), "{}");
+    CHECK(has(hear(&p), "tools/call"));
+    turns(c, 1);
+    EQ_STR(mcp_client_error(c), "");
+    EQ_INT(mcp_client_stats(c).pending, 4);
+    EQ_INT(r.calls, 0);
+    done(c, &p);
+    EQ_INT(r.calls, 4);
+    d = desc_of(&p, MCP_ERA_LEGACY);                         /* a server that has no logging */
+    c = ready(&p, &d);
+    k = tool_call("t", NULL, &r);
+    k.log_level = "debug";
+    (void)mcp_client_send(c, &k);
+    turns(c, 1);
+    CHECK(has(hear(&p), "tools/call"));
+    done(c, &p);
+}
+
+/* -- subscriptions ------------------------------------------------------------------------------------------------------ */
+
+static struct { int n; char method[64], params[256]; mcp_id cancel; } heard;
+static void on_notify(mcp_client *c, const char *method, const mcp_json *params, void *user)
+{
+    mcp_writer w;
+    (void)user;
+    heard.n++;
+    mcp_writer_init(&w, NULL, 0);
+    mcp_put_json(&w, NULL, params);
+    snprintf(heard.method, sizeof heard.method, "%s", method);
+    snprintf(heard.params, sizeof heard.params, "%s", mcp_writer_text(&w, NULL));
+    mcp_writer_free(&w);
+    if (heard.cancel) (void)mcp_client_cancel(c, heard.cancel, NULL);
+}
+
+static mcp_client *listening(peer *p, int era, const char *init)
+{
+    mcp_client_desc d = desc_of(p, era);
+    mcp_client *c;
+    memset(&heard, 0, sizeof heard);
+    d.on_notify = on_notify;
+    if (!init) return ready(p, &d);
+    c = mcp_client_new(&d);
+    turns(c, 1);
+    reply(p, id_of(hear(p)), init);
+    turns(c, 1);
+    (void)hear(p);
+    return c;
+}
+
+static void tell(mcp_client *c, peer *p, const char *method, long long sub, const char *more)
+{
+    char line[512];
+    snprintf(line, sizeof line, "{\"jsonrpc\":\"2.0\",\"method\":\"%s\",\"params\":{\"_meta\":{\"io.modelcontextprotocol/subscriptionId\":%lld}%s}}", method, sub, more);
+    say(p, line);
+    turns(c, 1);
+}
+
+static const char *const uris[] = { "file:///a", "file:///\"b\"", NULL };
+
+TEST(listen_modern)
+{
+    peer p;
+    result r, r2;
+    mcp_client *c = listening(&p, MCP_ERA_MODERN, NULL);
+    mcp_id a, b;
+    const char *s;
+    long long id;
+    memset(&r, 0, sizeof r);
+    memset(&r2, 0, sizeof r2);
+    a = mcp_client_listen(c, MCP_LIST_TOOLS | MCP_LIST_TEMPLATES | MCP_LIST_PROMPTS, uris, note, &r);
+    CHECK(a != 0);
+    turns(c, 1);
+    s = hear(&p);
+    CHECK(has(s, "\"method\":\"subscriptions/listen\",\"params\":{\"notifications\":{\"toolsListChanged\":true,\"resourcesListChanged\":true,\"promptsListChanged\":true,\"resourceSubscriptions\":[\"file:///a\",\"file:///\\\"b\\\"\"]},\"_meta\":{"));
+    id = id_of(s);
+    tell(c, &p, "notifications/tools/list_changed", id, "");            /* not before it is acknowledged */
+    EQ_INT(heard.n, 0);
+    tell(c, &p, "notifications/subscriptions/acknowledged", id, ",\"notifications\":{\"toolsListChanged\":true}");
+    EQ_INT(heard.n, 1);
+    EQ_STR(heard.method, "notifications/subscriptions/acknowledged");
+    g_now += 3600000;                                                    /* it has no time-out now */
+    turns(c, 1);
+    say(&p, "{\"jsonrpc\":\"2.0\",\"id\":7,");                           /* nor is it "the only request" that noise could be meant for */
+    turns(c, 1);
+    EQ_INT(r.calls, 0);
+    tell(c, &p, "notifications/tools/list_changed", id, "");
+    EQ_INT(heard.n, 2);
+    tell(c, &p, "notifications/tools/list_changed", id + 1, "");
+    say(&p, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/resources/updated\",\"params\":{\"uri\":\"file:///a\"}}");
+    say(&p, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/tools/list_changed\"}");
+    turns(c, 1);
+    EQ_INT(heard.n, 2);
+    EQ_INT(mcp_client_stats(c).unknown, 4);
+    b = mcp_client_listen(c, 0, NULL, note, &r2);
+    turns(c, 1);
+    s = hear(&p);
+    CHECK(has(s, "\"notifications\":{},"));
+    tell(c, &p, "notifications/subscriptions/acknowledged", id_of(s), ",\"notifications\":{}");
+    tell(c, &p, "notifications/resources/updated", id_of(s), ",\"uri\":\"file:///a\"");
+    EQ_INT(heard.n, 4);
+    reply(&p, id, "{\"resultType\":\"complete\",\"_meta\":{}}");          /* a good end: the result, then its cancel */
+    tell(c, &p, "notifications/cancelled", id, ",\"requestId\":9");
+    EQ_INT(r.calls, 1);
+    EQ_INT(r.status, MCP_OK);
+    EQ_INT(r.id, a);
+    EQ_INT(mcp_client_cancel(c, b, NULL), MCP_OK);
+    turns(c, 1);
+    CHECK(has(hear(&p), "\"method\":\"notifications/cancelled\",\"params\":{\"requestId\":"));
+    EQ_INT(r2.status, MCP_ERR_CANCELLED);
+    a = mcp_client_listen(c, MCP_LIST_TOOLS, NULL, note, &r);            /* or the cancel first, and alone */
+    turns(c, 1);
+    id = id_of(hear(&p));
+    { char more[32]; snprintf(more, sizeof more, ",\"requestId\":%lld", id); tell(c, &p, "notifications/cancelled", id, more); }
+    EQ_INT(r.calls, 2);
+    EQ_INT(r.status, MCP_OK);
+    (void)mcp_client_listen(c, MCP_LIST_TOOLS, NULL, note, &r);          /* never acknowledged */
+    turns(c, 1);
+    (void)hear(&p);
+    g_now += 30001;
+    turns(c, 1);
+    EQ_INT(r.status, MCP_ERR_TIMEOUT);
+    CHECK(has(hear(&p), "notifications/cancelled"));
+    (void)mcp_client_listen(c, MCP_LIST_TOOLS, NULL, note, &r);          /* refused */
+    turns(c, 1);
+    refuse(&p, id_of(hear(&p)), -32601, NULL);
+    turns(c, 1);
+    EQ_INT(r.status, MCP_ERR_PEER);
+    (void)mcp_client_listen(c, MCP_LIST_TOOLS, NULL, note, &r);          /* lost */
+    turns(c, 1);
+    p.eof = true;
+    turns(c, 2);
+    EQ_INT(r.status, MCP_ERR_CLOSED);
+    EQ_INT(mcp_client_listen(c, MCP_LIST_TOOLS, NULL, note, &r), 0);
+    EQ_INT(mcp_client_listen(NULL, MCP_LIST_TOOLS, NULL, note, &r), 0);
+    done(c, &p);
+}
+
+#define SUBSCRIBABLE "{\"protocolVersion\":\"2025-11-25\",\"capabilities\":{\"tools\":{\"listChanged\":true},\"prompts\":{},\"resources\":{\"subscribe\":true}}}"
+TEST(listen_legacy)
+{
+    peer p;
+    result r, r2;
+    mcp_client *c = listening(&p, MCP_ERA_LEGACY, SUBSCRIBABLE);
+    mcp_id a, b;
+    const char *s;
+    char wanted[256];
+    memset(&r, 0, sizeof r);
+    memset(&r2, 0, sizeof r2);
+    a = mcp_client_listen(c, MCP_LIST_TOOLS | MCP_LIST_RESOURCES | MCP_LIST_PROMPTS, uris, note, &r);
+    turns(c, 1);
+    s = hear(&p);
+    CHECK(has(s, "\"method\":\"resources/subscribe\",\"params\":{\"uri\":\"file:///a\"}}"));
+    refuse(&p, id_of(s), -32602, NULL);
+    s = hear(&p);
+    CHECK(has(s, "\"uri\":\"file:///\\\"b\\\"\"}}"));
+    EQ_STR(hear(&p), "");
+    turns(c, 1);
+    EQ_INT(heard.n, 0);
+    reply(&p, id_of(s), "{}");
+    turns(c, 1);
+    EQ_INT(heard.n, 1);
+    EQ_STR(heard.method, "notifications/subscriptions/acknowledged");
+    snprintf(wanted, sizeof wanted, "{\"_meta\":{\"io.modelcontextprotocol/subscriptionId\":%d},\"notifications\":{\"toolsListChanged\":true,\"resourceSubscriptions\":[\"file:///\\\"b\\\"\"]}}", (int)a);
+    EQ_STR(heard.params, wanted);
+    EQ_INT(mcp_client_stats(c).pending, 1);
+    g_now += 3600000;
+    say(&p, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/resources/updated\",\"params\":{\"uri\":\"file:///a\"}}");
+    turns(c, 1);
+    EQ_INT(heard.n, 2);
+    b = mcp_client_listen(c, 0, uris + 1, note, &r2);        /* shares a URI */
+    turns(c, 1);
+    reply(&p, id_of(hear(&p)), "{}");
+    turns(c, 1);
+    EQ_INT(heard.n, 3);
+    EQ_INT(mcp_client_cancel(c, b, NULL), MCP_OK);
+    turns(c, 1);
+    EQ_STR(hear(&p), "");
+    EQ_INT(r2.status, MCP_ERR_CANCELLED);
+    EQ_INT(mcp_client_cancel(c, a, NULL), MCP_OK);
+    turns(c, 1);
+    CHECK(has(hear(&p), "\"method\":\"resources/unsubscribe\",\"params\":{\"uri\":\"file:///a\"}}"));
+    CHECK(has(hear(&p), "resources/unsubscribe"));
+    EQ_STR(hear(&p), "");
+    EQ_INT(r.status, MCP_ERR_CANCELLED);
+    heard.n = 0;
+    a = mcp_client_listen(c, MCP_LIST_TOOLS, NULL, note, &r); /* nothing to ask for; cancelled inside of its first word */
+    EQ_INT(heard.n, 0);
+    heard.cancel = a;
+    turns(c, 2);
+    EQ_INT(heard.n, 1);
+    EQ_INT(r.calls, 2);
+    heard.cancel = 0;
+    (void)mcp_client_listen(c, MCP_LIST_TOOLS, uris, note, &r);
+    p.eof = true;
+    turns(c, 2);
+    EQ_INT(r.calls, 3);
+    EQ_INT(r.status, MCP_ERR_CLOSED);
+    done(c, &p);
+    c = listening(&p, MCP_ERA_LEGACY, INIT_RESULT);           /* a server that knows no subscriptions */
+    a = mcp_client_listen(c, MCP_LIST_TOOLS, uris, note, &r);
+    turns(c, 1);
+    EQ_STR(hear(&p), "");
+    CHECK(has(heard.params, "\"notifications\":{}"));
+    EQ_INT(mcp_client_cancel(c, a, NULL), MCP_OK);
+    turns(c, 1);
+    EQ_STR(hear(&p), "");
+    done(c, &p);
+}
+
+/* What waits for the handshake is a subscription in whatever era comes of it. */
+TEST(listen_early)
+{
+    peer p;
+    result r;
+    mcp_client_desc d = desc_of(&p, MCP_ERA_BOTH);
+    mcp_client *c;
+    memset(&r, 0, sizeof r);
+    memset(&heard, 0, sizeof heard);
+    d.on_notify = on_notify;
+    c = mcp_client_new(&d);
+    CHECK(mcp_client_listen(c, MCP_LIST_TOOLS, uris, note, &r) != 0);
+    turns(c, 1);
+    refuse(&p, id_of(hear(&p)), -32601, NULL);
+    turns(c, 1);
+    reply(&p, id_of(hear(&p)), SUBSCRIBABLE);
+    turns(c, 1);
+    (void)hear(&p);
+    CHECK(has(hear(&p), "resources/subscribe") && has(hear(&p), "resources/subscribe"));
+    EQ_STR(hear(&p), "");
+    done(c, &p);
+    EQ_INT(r.calls, 1);
+    EQ_INT(r.status, MCP_ERR_CLOSED);
+}
+
 int main(void)
 {
     RUN(one_round);
@@ -469,5 +828,11 @@ int main(void)
     RUN(legacy_capabilities);
     RUN(legacy_patience);
     RUN(url_errors);
+    RUN(typed_calls);
+    RUN(reply_texts);
+    RUN(log_levels);
+    RUN(listen_modern);
+    RUN(listen_legacy);
+    RUN(listen_early);
     return test_end();
 }
