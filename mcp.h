@@ -6983,7 +6983,7 @@ struct mcp_client {
     mcpi_phase phase;
     int version, era, offer;                /* negotiated; MCP_ERA_...; what initialize offers */
     int live, waiting, open_asks;           /* calls; requests on the wire, of any kind; questions */
-    bool heard, refused, offered_again, restart, restarted;
+    bool heard, refused, offered_again, probed_again, restart, restarted;
     bool deaf;                              /* the server reads no more */
     bool closing;                           /* close or free was called: its end is no failure */
     bool told;                              /* on_ready was called */
@@ -8535,8 +8535,8 @@ static void mcpi_call_answer(mcp_client *c, mcpi_call *k, const mcp_msg *m)
 
      answers with versions        modern, if ours is among them; initialize, if only legacy ones of ours are;
                                   else there is no version in common
-     answers -32022               the same for the versions that it says it supports, but what it has just
-                                  refused is not tried again
+     answers -32022               the same for the versions that it says it supports; what it has just
+                                  refused is tried once more, and no further
      answers -32020 or -32021     it is modern, and the error stands
      answers anything else        it is legacy: initialize
      is silent for probe_ms       initialize too; a late good answer still wins
@@ -8688,6 +8688,11 @@ static void mcpi_client_probed(mcp_client *c, const mcp_msg *m)
     }
     best = mcpi_client_best_of(versions);
     if (best == MCPI_VERSION_MODERN && code == 0) { mcpi_client_ready(c, best, m->result); return; }
+    if (best == MCPI_VERSION_MODERN && !c->probed_again) {
+        c->probed_again = true;
+        mcpi_client_probe(c);
+        return;
+    }
     if (versions || code == MCPI_UNSUPPORTED_VERSION) {
         if (best == MCPI_VERSION_MODERN)
             mcpi_client_fail(c, MCP_ERR_VERSION, "the server refused %s, which it says it supports",
@@ -9319,11 +9324,18 @@ static void mcpi_client_run_posts(mcp_client *c)
 }
 #endif
 
+/* What is due, and was at the start. */
+static void mcpi_client_due(mcp_client *c, int64_t until)
+{
+    size_t n = c->slots.count;
+    mcpi_item *it;
+    for (; n && !c->freed && (it = mcpi_slots_due(&c->slots, until)) != NULL; n--)
+        mcpi_call_overdue(c, ((mcpi_entry *)it)->call);
+}
+
 /* All that can be done now. */
 static void mcpi_client_turn(mcp_client *c)
 {
-    mcpi_item *it;
-    size_t due;
     c->now = mcpi_client_clock(c);
 #ifndef MCP_NO_POSIX
     if (c->err_ready) mcpi_client_read_stderr(c);
@@ -9331,10 +9343,10 @@ static void mcpi_client_turn(mcp_client *c)
     if (c->box_ready) mcpi_client_run_posts(c);
     c->box_ready = false;
 #endif
+    mcpi_client_due(c, MCPI_AT_ONCE);
     mcpi_client_read(c);
     if (!c->stop) {
-        for (due = c->slots.count; due && !c->freed && (it = mcpi_slots_due(&c->slots, c->now)) != NULL; due--)
-            mcpi_call_overdue(c, ((mcpi_entry *)it)->call);
+        mcpi_client_due(c, c->now);
         mcpi_client_settle_done(c);
         if (!mcpi_client_leaving(c)) mcpi_client_tick(c);
         if (c->status != MCP_OK && !c->freed) mcpi_client_settle_all(c);

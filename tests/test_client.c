@@ -113,7 +113,6 @@ TEST(verdicts)
     probe_row(0, "{\"supportedVersions\":5}", 0, NULL, "2025-11-25", 0, NULL);
     probe_row(0, "{}", 0, NULL, "2025-11-25", 0, NULL);
     probe_row(0, "{\"resultType\":\"later\",\"supportedVersions\":[\"2026-07-28\"]}", 0, NULL, "2025-11-25", 0, NULL);
-    probe_row(0, NULL, -32022, "{\"supported\":[\"2026-07-28\"]}", NULL, MCP_ERR_VERSION, "refused");
     probe_row(0, NULL, -32022, "{\"supported\":[\"2099-01-01\",\"2025-06-18\"]}", "2025-06-18", 0, NULL);
     probe_row(0, NULL, -32022, "{\"supported\":[\"2099-01-01\"]}", NULL, MCP_ERR_VERSION, "2099-01-01");
     probe_row(0, NULL, -32022, NULL, NULL, MCP_ERR_VERSION, NULL);
@@ -122,6 +121,28 @@ TEST(verdicts)
     probe_row(MCP_ERA_MODERN, NULL, -32601, NULL, NULL, MCP_ERR_VERSION, "2026-07-28");
     probe_row(MCP_ERA_MODERN, "{\"supportedVersions\":[\"2025-11-25\"]}", 0, NULL, NULL, MCP_ERR_VERSION, "2025-11-25");
     probe_row(MCP_ERA_MODERN, DISCOVER_RESULT, 0, NULL, NULL, MCP_OK, NULL);
+}
+
+/* The version is refused, and named as one that is spoken: it is tried once more. */
+TEST(refused_and_named)
+{
+    peer p;
+    int i;
+    for (i = 0; i < 2; i++) {
+        mcp_client_desc d = desc_of(&p, MCP_ERA_BOTH);
+        mcp_client *c = mcp_client_new(&d);
+        turns(c, 1);
+        refuse(&p, id_of(hear(&p)), -32022, "{\"supported\":[\"2026-07-28\"]}");
+        turns(c, 1);
+        EQ_INT(g_ready, 0);
+        if (i) reply(&p, id_of(hear(&p)), DISCOVER_RESULT);
+        else refuse(&p, id_of(hear(&p)), -32022, "{\"supported\":[\"2026-07-28\"]}");
+        turns(c, 2);
+        EQ_STR(hear(&p), "");
+        EQ_INT(g_ready_status, i ? MCP_OK : MCP_ERR_VERSION);
+        CHECK(i || has(mcp_client_error(c), "refused"));
+        done(c, &p);
+    }
 }
 
 /* Silence: initialize after probe_ms, and both answers count from then on. */
@@ -2246,6 +2267,7 @@ int main(int argc, char **argv)
     RUN(modern_shape);
     RUN(legacy_shape);
     RUN(verdicts);
+    RUN(refused_and_named);
     RUN(silence);
     RUN(initialize);
     RUN(params);
