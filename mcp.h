@@ -700,6 +700,11 @@ typedef struct mcp_client_desc {
     int max_pending;                        /* default 4,096 */
     int max_pages;                          /* of one list; default 10,000 */
     int max_rounds;                         /* how often one call may need more input; default 10 */
+    /* Room for results of lists and of resources/read, which are kept as long as the server says (ttlMs) or until it
+       tells a change; default 0: none are kept. With it, a storm of the same list_changed that is read at once is
+       told once, with params NULL.
+       https://modelcontextprotocol.io/specification/2026-07-28/server/utilities/caching */
+    size_t cache_bytes;
     void (*on_ready)(mcp_client *c, int status, void *user);
     void (*on_notify)(mcp_client *c, const char *method, const mcp_json *params, void *user);
     /* The server asks something: elicitation/create, sampling/createMessage or roots/list, if `capabilities` says
@@ -740,6 +745,7 @@ typedef struct mcp_call {
     const char *log_level;                  /* "debug" to "emergency": log messages from this level on, to on_notify
                                                (notifications/message). A legacy server keeps it for the session */
     int timeout_ms, max_ms;                 /* idle and in all; 0: the client's default, -1: none */
+    bool fresh;                             /* not from the cache */
     bool progress;                          /* ask for progress, which starts timeout_ms anew; on_progress implies
                                                it */
     /* total 0: unknown; message may be NULL */
@@ -6911,7 +6917,13 @@ int mcp_server_timeout(const mcp_server *s)
 static const char mcpi_client_methods[] = "tools/call\0" "prompts/get\0" "resources/read\0"
     "tools/list\0" "resources/list\0" "resources/templates/list\0" "prompts/list\0" "subscriptions/listen\0" "ping\0";
 static const char mcpi_client_lists[] = "tools\0" "resources\0" "resourceTemplates\0" "prompts\0";
-enum { MCPI_METHOD_TOOLS_LIST = 3, MCPI_METHOD_LISTEN = 7, MCPI_METHOD_PING = 8 };
+enum { MCPI_METHOD_READ = 2, MCPI_METHOD_TOOLS_LIST = 3, MCPI_METHOD_LISTEN = 7, MCPI_METHOD_PING = 8 };
+/* The notifications that a subscription brings; the modern era knows no others of these. */
+static const char mcpi_changes[] = "notifications/subscriptions/acknowledged\0notifications/tools/list_changed\0"
+    "notifications/resources/list_changed\0notifications/prompts/list_changed\0notifications/resources/updated\0";
+enum {
+    MCPI_CHANGE_NONE, MCPI_CHANGE_TOOLS, MCPI_CHANGE_RESOURCES, MCPI_CHANGE_PROMPTS, MCPI_CHANGE_UPDATED
+};
 static const char mcpi_log_levels[] = "debug\0info\0notice\0warning\0error\0critical\0alert\0emergency\0";
 
 typedef enum mcpi_phase {
@@ -6951,6 +6963,8 @@ typedef struct mcpi_call {
     int status; bool said;                  /* in the done list: how it ended, and that text is the sentence */
     bool progress, quiet;                   /* quiet: ours, not the program's */
     bool acked;                             /* listen: it has begun */
+    bool fresh, hit;                        /* not from the cache; it is in there */
+    unsigned changes;                       /* mcp_client.changes when it was sent */
     int log_level;                          /* 1 + place among mcpi_log_levels, or 0 */
     mcp_id listen;                          /* a legacy subscription: what it is part of */
     bool shown;                             /* ASK: on_ask has it, or had it */
@@ -6996,6 +7010,9 @@ struct mcp_client {
     unsigned can;                           /* MCPI_CAN_... */
     int log_level;                          /* that a legacy server was told; as mcpi_call.log_level */
     size_t pooled;                          /* bytes that the pool's calls hold */
+    struct mcpi_kept *kept; size_t kept_bytes;  /* the cache */
+    unsigned changes, untold;               /* changes told by the server; bits of those to be told to the program */
+    bool telling;
     mcpi_call *pool, *done, **done_end;
     const mcp_json *info;
     const char *const *argv, *const *env;   /* these four are in `fixed` */
@@ -7570,6 +7587,134 @@ static void mcpi_call_parts(const mcpi_call *k, mcpi_parts *p)
     }
 }
 
+/* -- kept results ------------------------------------------------------------------------------------------------ */
+/* Lists and resources come with the time for which they may be kept. If the program has given room for that, a request
+   for one is answered with what is there, in the next turn and not before. The key is the method and the params, cursor
+   included, without _meta; a client has one server and one identity, so the scope makes no difference here. A change
+   that is told drops what it concerns, and so does an error in the middle of a list. What was asked for before a change
+   and answered after it is not kept, nor what came after more input. When there is no room the oldest goes.
+   https://modelcontextprotocol.io/specification/2026-07-28/server/utilities/caching */
+
+typedef struct mcpi_kept {
+    struct mcpi_kept *next;                 /* an older one */
+    int64_t until;
+    int known;                              /* place among mcpi_client_methods */
+    size_t params, cursor, len;             /* bytes of the two parts and of the result, which stand behind this */
+} mcpi_kept;
+
+static char *mcpi_kept_text(mcpi_kept *e)
+{
+    return (char *)(e + 1);
+}
+
+static size_t mcpi_kept_size(const mcpi_kept *e)
+{
+    return sizeof *e + e->params + e->cursor + e->len;
+}
+
+/* Is this a request whose result can be kept? */
+static bool mcpi_call_is_kept(const mcp_client *c, const mcpi_call *k)
+{
+    return c->d.cache_bytes && k->known >= MCPI_METHOD_READ && k->known < MCPI_METHOD_LISTEN;
+}
+
+static mcpi_kept **mcpi_kept_find(mcp_client *c, int known, const mcpi_parts *p)
+{
+    size_t params = p->len[MCPI_PART_PARAMS], cursor = p->len[MCPI_PART_CURSOR];
+    mcpi_kept **at = &c->kept;
+    for (; *at; at = &(*at)->next) {
+        const char *s = mcpi_kept_text(*at);
+        if ((*at)->known != known || (*at)->params != params || (*at)->cursor != cursor) continue;
+        if ((!params || memcmp(s, p->at[MCPI_PART_PARAMS], params) == 0)
+            && (!cursor || memcmp(s + params, p->at[MCPI_PART_CURSOR], cursor) == 0)) break;
+    }
+    return at;
+}
+
+static void mcpi_kept_drop(mcp_client *c, mcpi_kept **at)
+{
+    mcpi_kept *e = *at;
+    *at = e->next;
+    c->kept_bytes -= mcpi_kept_size(e);
+    mcpi_free(&c->d.alloc, e, mcpi_kept_size(e));
+}
+
+static bool mcpi_has_word(const char *s, size_t n, const char *word)
+{
+    size_t k = strlen(word);
+    const char *end = s + n;
+    for (; (size_t)(end - s) >= k; s++) {
+        s = (const char *)memchr(s, word[0], (size_t)(end - s) - k + 1);
+        if (!s) return false;
+        if (memcmp(s, word, k) == 0) return true;
+    }
+    return false;
+}
+
+/* Drops what a method gave; word: only where it is in the params. */
+static void mcpi_kept_forget(mcp_client *c, int known, const char *word)
+{
+    mcpi_kept **at = &c->kept;
+    while (*at)
+        if ((*at)->known == known && (!word || mcpi_has_word(mcpi_kept_text(*at), (*at)->params, word)))
+            mcpi_kept_drop(c, at);
+        else at = &(*at)->next;
+}
+
+/* Keeps a result, if it says so. Without memory it is not kept. */
+static void mcpi_kept_add(mcp_client *c, const mcpi_call *k, const mcp_json *result)
+{
+    int64_t ttl = mcp_json_int(mcp_json_get(result, "ttlMs"), 0);
+    mcpi_kept *e, **at;
+    mcpi_parts p;
+    size_t n, size;
+    const char *s;
+    char *to;
+    if (!mcpi_call_is_kept(c, k) || ttl <= 0 || k->rounds || k->changes != c->changes) return;
+    mcpi_call_parts(k, &p);
+    at = mcpi_kept_find(c, k->known, &p);
+    if (*at) mcpi_kept_drop(c, at);
+    mcpi_client_clear(c);
+    mcp_put_json(&c->scratch, NULL, result);
+    s = mcp_writer_text(&c->scratch, &n);
+    size = sizeof *e + p.len[MCPI_PART_PARAMS] + p.len[MCPI_PART_CURSOR] + n;
+    if (!s || size > c->d.cache_bytes || !(e = (mcpi_kept *)mcpi_alloc(&c->d.alloc, size))) return;
+    while (c->kept_bytes + size > c->d.cache_bytes) {
+        for (at = &c->kept; (*at)->next; ) at = &(*at)->next;
+        mcpi_kept_drop(c, at);
+    }
+    e->next = c->kept;
+    e->until = ttl < MCP_NEVER - c->now ? c->now + ttl : MCP_NEVER;
+    e->known = k->known;
+    e->params = p.len[MCPI_PART_PARAMS];
+    e->cursor = p.len[MCPI_PART_CURSOR];
+    e->len = n;
+    to = mcpi_kept_text(e);
+    if (e->params) memcpy(to, p.at[MCPI_PART_PARAMS], e->params);
+    if (e->cursor) memcpy(to + e->params, p.at[MCPI_PART_CURSOR], e->cursor);
+    memcpy(to + e->params + e->cursor, s, n);
+    c->kept = e;
+    c->kept_bytes += size;
+}
+
+/* A change was told (its place among mcpi_changes). */
+static void mcpi_kept_change(mcp_client *c, int change, const mcp_json *params)
+{
+    const char *uri;
+    c->changes++;
+    if (change == MCPI_CHANGE_TOOLS) mcpi_kept_forget(c, MCPI_METHOD_TOOLS_LIST, NULL);
+    if (change == MCPI_CHANGE_RESOURCES) {
+        mcpi_kept_forget(c, MCPI_METHOD_TOOLS_LIST + 1, NULL);
+        mcpi_kept_forget(c, MCPI_METHOD_TOOLS_LIST + 2, NULL);
+    }
+    if (change == MCPI_CHANGE_PROMPTS) mcpi_kept_forget(c, MCPI_METHOD_TOOLS_LIST + 3, NULL);
+    if (change != MCPI_CHANGE_UPDATED) return;
+    mcpi_client_clear(c);
+    mcp_put_json(&c->scratch, NULL, mcp_json_get(params, "uri"));
+    uri = mcp_writer_text(&c->scratch, NULL);
+    mcpi_kept_forget(c, MCPI_METHOD_READ, uri);         /* without memory for the URI, all of them */
+}
+
 /* -- requests: sending ------------------------------------------------------------------------------------------- */
 
 /* Starts the idle time anew. It never goes past the end of all. */
@@ -7593,6 +7738,13 @@ static int mcpi_call_start(mcp_client *c, mcpi_call *k, const mcpi_parts *parts)
     mcpi_parts p = *parts;
     int status = MCP_OK;
     if (k->known == MCPI_METHOD_LISTEN && !modern) return mcpi_listen_start(c, k);
+    if (!k->end) k->end = mcpi_after(now, k->max);
+    k->changes = c->changes;
+    if (!k->fresh && !k->rounds && mcpi_call_is_kept(c, k)) {
+        mcpi_kept *e = *mcpi_kept_find(c, k->known, &p);
+        k->hit = e && e->until > now;
+        if (k->hit) { mcpi_slots_deadline(&c->slots, &k->head.item, MCPI_AT_ONCE); return MCP_OK; }
+    }
     if (k->known == MCPI_METHOD_PING && modern) {           /* it has no ping; every server answers this instead */
         p.at[MCPI_PART_METHOD] = discover;
         p.len[MCPI_PART_METHOD] = sizeof discover - 1;
@@ -7609,7 +7761,6 @@ static int mcpi_call_start(mcp_client *c, mcpi_call *k, const mcpi_parts *parts)
 #endif
     k->wire = id;
     if (k->known != MCPI_METHOD_LISTEN) c->waiting++;
-    if (!k->end) k->end = mcpi_after(now, k->max);
     mcpi_call_touch(c, k, now);
     return MCP_OK;
 }
@@ -7638,7 +7789,7 @@ static bool mcpi_client_is_full(mcp_client *c)
 /* Will the parts be needed again? For the next page, or for the next round with more input. */
 static bool mcpi_call_goes_on(const mcp_client *c, const mcpi_call *k)
 {
-    if (k->each || k->known == MCPI_METHOD_LISTEN || c->phase != MCPI_PHASE_READY) return true;
+    if (k->each || k->known == MCPI_METHOD_LISTEN || c->phase != MCPI_PHASE_READY || mcpi_call_is_kept(c, k)) return true;
     return k->known >= 0 && k->known < MCPI_METHOD_TOOLS_LIST && (c->era == MCP_ERA_MODERN || c->can & MCPI_CAN_URL);
 }
 
@@ -7663,6 +7814,7 @@ static mcp_id mcpi_client_send(mcp_client *c, const mcp_call *call, mcpi_level *
     k->idle = call->timeout_ms ? call->timeout_ms : c->d.timeout_ms;
     k->max = call->max_ms ? call->max_ms : c->d.max_ms;
     k->progress = call->progress || call->on_progress;
+    k->fresh = call->fresh;
     k->known = mcpi_word_of(mcpi_client_methods, mcpi_call_method(call));
     k->log_level = call->log_level ? 1 + mcpi_word_of(mcpi_log_levels, call->log_level) : 0;
     k->waiter = waiter;
@@ -7853,6 +8005,34 @@ static void mcpi_listen_stop(mcp_client *c, const mcpi_call *k)
     mcp_arena_free(&a);
 }
 
+static void mcpi_call_answer(mcp_client *c, mcpi_call *k, const mcp_msg *m, mcp_arena *a, bool in_frame);
+
+/* Answers from the cache. What went away meanwhile is asked for after all. */
+static void mcpi_call_hit(mcp_client *c, mcpi_call *k)
+{
+    mcp_arena a;
+    mcp_msg m;
+    mcpi_parts p;
+    mcpi_kept *e;
+    int status = MCP_OK;
+    memset(&m, 0, sizeof m);
+    mcp_arena_init(&a, &c->d.alloc, 0);
+    mcpi_call_parts(k, &p);
+    e = *mcpi_kept_find(c, k->known, &p);
+    if (e) m.result = mcp_json_parse(&a, mcpi_kept_text(e) + e->params + e->cursor, e->len, NULL);
+    m.kind = MCP_MSG_RESULT;
+    k->hit = false;
+    if (m.result) mcpi_call_answer(c, k, &m, &a, false);
+    else {
+        bool fresh = k->fresh;
+        k->fresh = true;
+        status = mcpi_call_start(c, k, &p);
+        k->fresh = fresh;
+    }
+    if (status != MCP_OK) mcpi_call_fail(c, k, status, NULL);
+    mcp_arena_free(&a);
+}
+
 /* The server may still be at it: it is told that nobody waits. The connection is fine, and so is the next
    call. But while a legacy server waits for an answer of ours, its silence is our doing. */
 static void mcpi_call_overdue(mcp_client *c, mcpi_call *k)
@@ -7860,6 +8040,7 @@ static void mcpi_call_overdue(mcp_client *c, mcpi_call *k)
     char why[64];
     int64_t since = c->open_asks ? c->now : c->answered;
     if (k->known == MCPI_METHOD_LISTEN && c->era == MCP_ERA_LEGACY) { mcpi_listen_begun(c, k); return; }
+    if (k->hit) { mcpi_call_hit(c, k); return; }
     if (k->end > c->now && mcpi_after(since, k->idle) > c->now) { mcpi_call_touch(c, k, since); return; }
     if (k->end <= c->now) (void)mcpi_say(why, sizeof why, "not done within %d ms in all", k->max);
     else (void)mcpi_say(why, sizeof why, "no answer within %d ms", k->idle);
@@ -8490,7 +8671,7 @@ static bool mcpi_call_is_optional(const mcpi_call *k)
 /* An answer to a call, valid or not. What it says is taken as it is, and an error object that lacks its
    code or its message is still an error: the one thing that must not happen is that the request stays
    open. */
-static void mcpi_call_answer(mcp_client *c, mcpi_call *k, const mcp_msg *m)
+static void mcpi_call_answer(mcp_client *c, mcpi_call *k, const mcp_msg *m, mcp_arena *a, bool in_frame)
 {
     mcp_reply r;
     const char *why = m->why;
@@ -8498,7 +8679,7 @@ static void mcpi_call_answer(mcp_client *c, mcpi_call *k, const mcp_msg *m)
     mcpi_call_unwire(c, k);
     memset(&r, 0, sizeof r);
     r.message = "";
-    r.priv = &c->st.in->arena;
+    r.priv = a;
     if (m->kind == MCP_MSG_RESULT) {
         const mcp_json *type = c->era == MCP_ERA_MODERN ? mcp_json_get(m->result, "resultType") : NULL;
         r.result = m->result;
@@ -8508,24 +8689,26 @@ static void mcpi_call_answer(mcp_client *c, mcpi_call *k, const mcp_msg *m)
                                      mcp_json_get(r.result, "requestState"), &why);
             if (status == MCP_OK) return;
         } else if (!type || mcpi_is(type, "complete")) status = MCP_OK;
+        if (status == MCP_OK && in_frame) mcpi_kept_add(c, k, m->result);
         if (status == MCP_OK && k->each && !mcpi_call_page(c, k, m->result)) return;
     } else if (m->kind == MCP_MSG_ERROR) {
         status = MCP_ERR_PEER;
         r.code = mcpi_error_code(m->error);
         r.message = mcpi_error_text(m->error);
         r.data = mcp_json_get(m->error, "data");
+        if (k->len[MCPI_PART_CURSOR]) mcpi_kept_forget(c, k->known, NULL);
         if (r.code == MCPI_METHOD_NOT_FOUND && mcpi_call_is_optional(k)) {
             status = MCP_OK;
             r.code = 0;
             r.message = "";
             r.data = NULL;
-            r.result = mcp_json_parse(&c->st.in->arena, "{}", 2, NULL);
+            r.result = mcp_json_parse(a, "{}", 2, NULL);
         } else if (r.code == MCPI_URL_ELICITATION && (c->can & MCPI_CAN_URL)) {
             if (mcpi_call_input(c, k, mcp_json_get(r.data, "elicitations"), NULL, &why) == MCP_OK) return;
         }
     }
     r.status = status;
-    if (status == MCP_OK || status == MCP_ERR_PEER) mcpi_call_end(c, k, &r, true);
+    if (status == MCP_OK || status == MCP_ERR_PEER) mcpi_call_end(c, k, &r, in_frame);
     else mcpi_call_fail(c, k, status, why);
 }
 
@@ -8854,10 +9037,6 @@ static void mcpi_client_taken_back(mcp_client *c, const mcp_json *id)
     }
 }
 
-/* The methods that a subscription brings; of these the modern era knows no others. */
-static const char mcpi_changes[] = "notifications/subscriptions/acknowledged\0notifications/tools/list_changed\0"
-    "notifications/resources/list_changed\0notifications/prompts/list_changed\0notifications/resources/updated\0";
-
 /* Does it belong to a subscription that is open, and has that begun? Else it is nothing to us. */
 static bool mcpi_client_listens(mcp_client *c, int change, const mcp_json *params)
 {
@@ -8877,7 +9056,12 @@ static void mcpi_client_notification(mcp_client *c, const mcp_msg *m)
 {
     int change = mcpi_word_of(mcpi_changes, m->method);
     if (strcmp(m->method, "notifications/progress") == 0) { mcpi_client_progress(c, m->params); return; }
+    if (change > MCPI_CHANGE_NONE && c->d.cache_bytes) mcpi_kept_change(c, change, m->params);
     if (change >= 0 && c->era == MCP_ERA_MODERN && !mcpi_client_listens(c, change, m->params)) return;
+    if (change > MCPI_CHANGE_NONE && change < MCPI_CHANGE_UPDATED && c->d.cache_bytes) {
+        c->untold |= 1u << change;
+        return;
+    }
     if (strcmp(m->method, "notifications/cancelled") == 0)
         mcpi_client_taken_back(c, mcp_json_get(m->params, "requestId"));
     if (strcmp(m->method, "notifications/elicitation/complete") == 0) mcpi_client_completed(c, m->params);
@@ -8904,7 +9088,7 @@ static void mcpi_client_answered(mcp_client *c, const mcp_msg *m, const mcp_json
 {
     mcp_id n = mcp_pending_id(id);
     mcpi_call *k = mcpi_client_find(c, n);
-    if (k) mcpi_call_answer(c, k, m);
+    if (k) mcpi_call_answer(c, k, m, &c->st.in->arena, true);
     else if (n && n == c->probe.item.id) mcpi_client_probed(c, m);
     else if (n && n == c->init.item.id) mcpi_client_initialized(c, m);
     else {
@@ -8955,18 +9139,6 @@ static void mcpi_client_message(mcp_client *c, const mcp_json *value)
         else if (m.id && m.method) mcpi_client_request(c, &m);
         break;
     }
-}
-
-static bool mcpi_has_word(const char *s, size_t n, const char *word)
-{
-    size_t k = strlen(word);
-    const char *end = s + n;
-    for (; (size_t)(end - s) >= k; s++) {
-        s = (const char *)memchr(s, word[0], (size_t)(end - s) - k + 1);
-        if (!s) return false;
-        if (memcmp(s, word, k) == 0) return true;
-    }
-    return false;
 }
 
 /* If exactly one request is out, what cannot be read was its answer: it fails, so that nobody waits in
@@ -9333,6 +9505,23 @@ static void mcpi_client_due(mcp_client *c, int64_t until)
         mcpi_call_overdue(c, ((mcpi_entry *)it)->call);
 }
 
+/* Tells the program which lists have changed, each once. What changes while it is told is for the next turn. */
+static void mcpi_client_tell(mcp_client *c)
+{
+    unsigned what = c->untold;
+    int i;
+    if (!what || c->telling || c->freed) return;
+    c->untold = 0;
+    c->telling = true;
+    for (i = MCPI_CHANGE_TOOLS; i < MCPI_CHANGE_UPDATED; i++) {
+        if (!(what >> i & 1) || !c->d.on_notify || c->freed) continue;
+        c->nest++;
+        c->d.on_notify(c, mcpi_word_at(mcpi_changes, i), NULL, c->d.user);
+        c->nest--;
+    }
+    c->telling = false;
+}
+
 /* All that can be done now. */
 static void mcpi_client_turn(mcp_client *c)
 {
@@ -9344,8 +9533,10 @@ static void mcpi_client_turn(mcp_client *c)
     c->box_ready = false;
 #endif
     mcpi_client_due(c, MCPI_AT_ONCE);
+    mcpi_client_tell(c);
     mcpi_client_read(c);
     if (!c->stop) {
+        mcpi_client_tell(c);
         mcpi_client_due(c, c->now);
         mcpi_client_settle_done(c);
         if (!mcpi_client_leaving(c)) mcpi_client_tick(c);
@@ -9488,6 +9679,7 @@ static void mcpi_client_destroy(mcp_client *c)
     while (c->phase != MCPI_PHASE_ENDED) mcpi_client_pump(c, -1);
     mcpi_stream_free(&c->st);
     mcpi_slots_free(&c->slots);
+    while (c->kept) mcpi_kept_drop(c, &c->kept);
     while ((k = c->pool) != NULL) {
         c->pool = k->next;
         mcpi_free(&a, k->text, k->cap);
@@ -9778,7 +9970,7 @@ int mcp_client_timeout(const mcp_client *c)
 {
     int64_t at, now;
     if (!c) return -1;
-    if (c->done || (c->status != MCP_OK && (c->live || !c->told))) return 0;
+    if (c->done || (c->untold && !c->telling) || (c->status != MCP_OK && (c->live || !c->told))) return 0;
     if (c->st.open && mcpi_stream_has_line(&c->st)) return 0;
     if (c->phase < MCPI_PHASE_LOST && (c->st.eof || c->st.broken)) return 0;
     if (c->phase == MCPI_PHASE_FLUSH && mcpi_client_drained(c)) return 0;

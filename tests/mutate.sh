@@ -12,7 +12,7 @@
 cd "$(dirname "$0")/.." || exit 1
 : "${CC:=cc}" "${BUILD:=build}" "${LIMIT:=60}"
 list=tests/mutants.txt work=$BUILD/mutate.tmp
-all=${TESTS:-json writer numbers memory rpc more posix server loop faults client}
+all=${TESTS:-json writer numbers memory rpc more posix server loop faults client client2}
 rm -rf "$work"; mkdir -p "$work/1" "$work/2"
 trap 'rm -rf "$work"' EXIT
 trap 'exit 1' INT TERM

@@ -817,6 +817,273 @@ TEST(listen_early)
     EQ_INT(r.status, MCP_ERR_CLOSED);
 }
 
+/* -- kept results ------------------------------------------------------------------------------------------------------- */
+
+static char g_items[128];
+static bool each_item(const mcp_json *item, void *user)
+{
+    (void)user;
+    strcat(g_items, mcp_json_str(mcp_json_get(item, "name"), "?"));
+    return true;
+}
+
+static mcp_client *keeping(peer *p, size_t bytes)
+{
+    mcp_client_desc d = desc_of(p, MCP_ERA_LEGACY);
+    memset(&heard, 0, sizeof heard);
+    d.on_notify = on_notify;
+    d.cache_bytes = bytes;
+    return ready(p, &d);
+}
+
+/* Asks for a list or a resource. `answer` if it is to be asked of the server, else NULL. What came of it. */
+static const char *ask_for(mcp_client *c, peer *p, const char *method, const char *uri, const char *answer, result *r)
+{
+    mcp_call k = blank();
+    const char *s;
+    memset(r, 0, sizeof *r);
+    g_items[0] = 0;
+    k.method = method;
+    k.uri = uri;
+    k.each = method ? each_item : NULL;
+    k.meta = g_now % 2 ? "{\"a\":1}" : NULL;                 /* no part of the key */
+    k.fn = note;
+    k.user = r;
+    CHECK(mcp_client_send(c, &k) != 0);
+    EQ_INT(r->calls, 0);
+    EQ_INT(mcp_client_timeout(c) == 0, answer == NULL);
+    turns(c, 1);
+    s = hear(p);
+    CHECK(!*s == !answer);
+    if (!answer) { EQ_INT(r->calls, 1); return method ? g_items : r->text; }
+    reply(p, id_of(s), answer);
+    turns(c, 1);
+    EQ_INT(r->calls, !has(answer, "nextCursor"));
+    return method ? g_items : r->text;
+}
+
+#define TOOLS_AB "{\"tools\":[{\"name\":\"a\"},{\"name\":\"b\"}],\"ttlMs\":1000,\"cacheScope\":\"private\"}"
+#define READ(text) "{\"contents\":[{\"uri\":\"u\",\"text\":\"" text "\"}],\"ttlMs\":1000}"
+static void change(mcp_client *c, peer *p, const char *what, const char *params)
+{
+    char line[256];
+    snprintf(line, sizeof line, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/%s\",\"params\":%s}", what, params);
+    say(p, line);
+    turns(c, 1);
+}
+
+TEST(kept_results)
+{
+    peer p;
+    result r;
+    mcp_call k = blank();
+    const mcp_reply *now;
+    const char *s;
+    mcp_client *c = keeping(&p, 100000);
+    EQ_STR(ask_for(c, &p, "tools/list", NULL, TOOLS_AB, &r), "ab");
+    g_now += 999;
+    EQ_STR(ask_for(c, &p, "tools/list", NULL, NULL, &r), "ab");
+    EQ_INT(r.status, MCP_OK);
+    g_now += 1;
+    EQ_STR(ask_for(c, &p, "tools/list", NULL, TOOLS_AB, &r), "ab");     /* its time is over */
+    k.method = "tools/list";
+    now = mcp_client_call(c, &k);                                        /* blocking, and without each */
+    EQ_INT(now->status, MCP_OK);
+    EQ_INT(mcp_json_size(mcp_json_get(now->result, "tools")), 2);
+    k.fresh = true;
+    k.fn = note;
+    k.user = &r;
+    (void)mcp_client_send(c, &k);
+    turns(c, 1);
+    CHECK(has(hear(&p), "tools/list"));
+    k.fresh = false;
+    k.params = "{\"x\":1}";                                              /* another request */
+    (void)mcp_client_send(c, &k);
+    turns(c, 1);
+    CHECK(has(hear(&p), "\"x\":1"));
+    EQ_STR(ask_for(c, &p, NULL, "a", READ("A"), &r), "A");
+    EQ_STR(ask_for(c, &p, NULL, "b", READ("B"), &r), "B");
+    EQ_STR(ask_for(c, &p, NULL, "a", NULL, &r), "A");
+    change(c, &p, "resources/updated", "{\"uri\":\"a\"}");
+    EQ_STR(heard.method, "notifications/resources/updated");
+    EQ_STR(ask_for(c, &p, NULL, "b", NULL, &r), "B");
+    EQ_STR(ask_for(c, &p, NULL, "a", "{\"contents\":[{\"text\":\"N\"}],\"ttlMs\":0}", &r), "N");
+    EQ_STR(ask_for(c, &p, NULL, "a", "{\"contents\":[{\"text\":\"N\"}],\"ttlMs\":-5}", &r), "N");
+    EQ_STR(ask_for(c, &p, NULL, "a", "{\"contents\":[{\"text\":\"N\"}]}", &r), "N");
+    EQ_STR(ask_for(c, &p, "prompts/list", NULL, "{\"prompts\":[{\"name\":\"p\"}],\"ttlMs\":1000}", &r), "p");
+    EQ_STR(ask_for(c, &p, "resources/list", NULL, "{\"resources\":[{\"name\":\"r\"}],\"ttlMs\":1000}", &r), "r");
+    EQ_STR(ask_for(c, &p, "resources/templates/list", NULL, "{\"resourceTemplates\":[{\"name\":\"t\"}],\"ttlMs\":1000}", &r), "t");
+    change(c, &p, "tools/list_changed", "{}");
+    EQ_STR(ask_for(c, &p, "prompts/list", NULL, NULL, &r), "p");
+    EQ_STR(ask_for(c, &p, "resources/list", NULL, NULL, &r), "r");
+    EQ_STR(ask_for(c, &p, "tools/list", NULL, TOOLS_AB, &r), "ab");
+    change(c, &p, "resources/list_changed", "{}");
+    EQ_STR(ask_for(c, &p, "prompts/list", NULL, NULL, &r), "p");
+    EQ_STR(ask_for(c, &p, "resources/list", NULL, "{\"resources\":[]}", &r), "");
+    EQ_STR(ask_for(c, &p, "resources/templates/list", NULL, "{\"resourceTemplates\":[]}", &r), "");
+    change(c, &p, "prompts/list_changed", "{}");
+    EQ_STR(ask_for(c, &p, "prompts/list", NULL, "{\"prompts\":[],\"ttlMs\":1000}", &r), "");
+    EQ_STR(ask_for(c, &p, NULL, "b", NULL, &r), "B");
+    k = blank();                                                          /* asked before a change, answered after it */
+    k.uri = "c";
+    (void)mcp_client_send(c, &k);
+    turns(c, 1);
+    s = hear(&p);
+    change(c, &p, "resources/updated", "{\"uri\":\"z\"}");
+    reply(&p, id_of(s), READ("old"));
+    turns(c, 1);
+    EQ_STR(ask_for(c, &p, NULL, "c", READ("C"), &r), "C");
+    (void)mcp_client_send(c, &k);                                         /* it goes before it could be handed out */
+    say(&p, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/x\"}");
+    (void)mcp_client_cancel(c, mcp_client_send(c, &k), NULL);
+    turns(c, 1);
+    EQ_STR(hear(&p), "");
+    done(c, &p);
+}
+
+TEST(kept_pages)
+{
+    peer p;
+    result r;
+    const char *s;
+    mcp_client *c = keeping(&p, 100000);
+    (void)ask_for(c, &p, "tools/list", NULL, "{\"tools\":[{\"name\":\"a\"}],\"nextCursor\":\"\",\"ttlMs\":1000}", &r);
+    s = hear(&p);
+    CHECK(has(s, "\"cursor\":\"\""));
+    reply(&p, id_of(s), "{\"tools\":[{\"name\":\"b\"}],\"ttlMs\":500}");
+    turns(c, 1);
+    EQ_INT(r.calls, 1);
+    EQ_STR(g_items, "ab");
+    EQ_STR(ask_for(c, &p, "tools/list", NULL, NULL, &r), "ab");           /* both pages at once */
+    g_now += 600;
+    {
+        mcp_call k = blank();                                             /* the second is asked for, and refused: all go */
+        memset(&r, 0, sizeof r);
+        g_items[0] = 0;
+        k.method = "tools/list";
+        k.each = each_item;
+        k.fn = note;
+        k.user = &r;
+        (void)mcp_client_send(c, &k);
+        turns(c, 1);
+        EQ_STR(g_items, "a");
+        s = hear(&p);
+        CHECK(has(s, "\"cursor\":\"\""));
+        refuse(&p, id_of(s), -32602, NULL);
+        turns(c, 1);
+        EQ_INT(r.status, MCP_ERR_PEER);
+    }
+    EQ_STR(ask_for(c, &p, "tools/list", NULL, TOOLS_AB, &r), "ab");
+    done(c, &p);
+}
+
+TEST(kept_bounds)
+{
+    char uri[8];
+    peer p;
+    result r;
+    int i, hits = 0;
+    long before;
+    mcp_client *c = keeping(&p, 1000);
+    for (i = 0; i < 20; i++) {
+        snprintf(uri, sizeof uri, "%d", i);
+        EQ_STR(ask_for(c, &p, NULL, uri, READ("x"), &r), "x");
+    }
+    before = g_live;
+    for (i = 0; i < 200; i++) {
+        snprintf(uri, sizeof uri, "%d", i);
+        EQ_STR(ask_for(c, &p, NULL, uri, READ("x"), &r), "x");
+    }
+    CHECK(g_live <= before + 200);
+    for (i = 150; i < 200; i++) {
+        mcp_call k = blank();
+        const char *s;
+        snprintf(uri, sizeof uri, "%d", i);
+        k.uri = uri;
+        (void)mcp_client_send(c, &k);
+        turns(c, 1);
+        s = hear(&p);
+        if (!*s) hits++;
+        else reply(&p, id_of(s), "{}");
+    }
+    CHECK(hits >= 4 && hits <= 10);
+    done(c, &p);
+    c = keeping(&p, 100);                                                 /* too big to be kept */
+    EQ_STR(ask_for(c, &p, NULL, "u", READ("x"), &r), "x");
+    EQ_STR(ask_for(c, &p, NULL, "u", READ("x"), &r), "x");
+    done(c, &p);
+    c = keeping(&p, 0);                                                   /* off */
+    EQ_STR(ask_for(c, &p, NULL, "u", READ("x"), &r), "x");
+    EQ_STR(ask_for(c, &p, NULL, "u", READ("x"), &r), "x");
+    done(c, &p);
+}
+
+/* What came of an input_required is nobody else's. */
+TEST(kept_not_after_input)
+{
+    peer p;
+    result r;
+    mcp_client_desc d = desc_of(&p, MCP_ERA_MODERN);
+    mcp_client *c;
+    mcp_call k = blank();
+    int i;
+    d.cache_bytes = 10000;
+    c = ready(&p, &d);
+    k.uri = "u";
+    k.fn = note;
+    k.user = &r;
+    for (i = 0; i < 2; i++) {
+        memset(&r, 0, sizeof r);
+        (void)mcp_client_send(c, &k);
+        turns(c, 1);
+        reply(&p, id_of(hear(&p)), "{\"resultType\":\"input_required\",\"requestState\":\"s\",\"ttlMs\":1000}");
+        turns(c, 1);
+        reply(&p, id_of(hear(&p)), READ("x"));
+        turns(c, 1);
+        EQ_STR(r.text, "x");
+    }
+    done(c, &p);
+}
+
+/* Many changes, one refresh: also while that runs. */
+static int g_lists;
+static void refresh(mcp_client *c, const char *method, const mcp_json *params, void *user)
+{
+    mcp_call k = blank();
+    CHECK(has(method, "tools/list_changed") && params == NULL);
+    (void)user;
+    k.method = "tools/list";
+    g_lists++;
+    EQ_INT(mcp_client_call(c, &k)->status, MCP_OK);
+}
+static void storm_line(peer *p, const char *line, size_t len)
+{
+    char text[256];
+    int i;
+    snprintf(text, sizeof text, "%.*s", (int)len, line);
+    if (!has(text, "tools/list")) return;
+    for (i = 0; i < 100 && g_lists < 3; i++) say(p, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/tools/list_changed\"}");
+    reply(p, id_of(text), TOOLS_AB);
+}
+TEST(storms)
+{
+    peer p;
+    mcp_client_desc d = desc_of(&p, MCP_ERA_LEGACY);
+    mcp_client *c;
+    int i;
+    d.cache_bytes = 10000;
+    d.on_notify = refresh;
+    c = ready(&p, &d);
+    p.on_line = storm_line;
+    p.auto_at = p.got_len;
+    g_lists = 0;
+    for (i = 0; i < 100; i++) say(&p, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/tools/list_changed\"}");
+    turns(c, 1);
+    turns(c, 5);
+    EQ_INT(g_lists, 3);
+    done(c, &p);
+}
+
 int main(void)
 {
     RUN(one_round);
@@ -834,5 +1101,10 @@ int main(void)
     RUN(listen_modern);
     RUN(listen_legacy);
     RUN(listen_early);
+    RUN(kept_results);
+    RUN(kept_pages);
+    RUN(kept_bounds);
+    RUN(kept_not_after_input);
+    RUN(storms);
     return test_end();
 }

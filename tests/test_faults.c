@@ -847,6 +847,7 @@ static void asked(bool legacy)
     d.on_ready = on_ready;
     d.on_ask = on_script_ask;
     d.on_notify = on_script_note;
+    d.cache_bytes = 1000;
     d.alloc = counting;
     told = over = wanted = acks = 0;
     client = mcp_client_new(&d);
