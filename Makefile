@@ -28,7 +28,7 @@ RUN      = $(ENV) sh tests/run.sh
 
 EXAMPLES = $(B)/hello_server $(B)/hello_client $(B)/loop_client $(B)/worker_server $(B)/unix_server \
            $(B)/fixed_server $(B)/mcp
-FIXTURES = $(B)/faults_json $(B)/faults_server $(B)/faults_client
+FIXTURES = $(B)/faults_json $(B)/faults_server $(B)/faults_client $(B)/conformance_client
 
 all: examples
 examples: $(EXAMPLES)
@@ -51,6 +51,7 @@ $(FIXTURES): mcp.h
 $(B)/faults_json: tests/fixtures/faults_json.c
 $(B)/faults_server: tests/fixtures/faults_server.c
 $(B)/faults_client: tests/fixtures/faults_client.c
+$(B)/conformance_client: tests/fixtures/conformance_client.c
 
 demo: examples
 	@sh examples/demo.sh $(B)

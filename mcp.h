@@ -347,9 +347,14 @@ typedef struct mcp_reply {
 } mcp_reply;
 typedef void (*mcp_reply_fn)(const mcp_reply *reply, void *user);
 
-/* What there is to show: the text of a tool result, its text blocks joined by LF, "" if there is none; of a call that
-   failed, the message. *len (may be NULL) for texts with NULs. */
+/* What there is to show, pieces joined by LF: the text blocks of a tool result, the texts of a resource or of a prompt's
+   messages, the values of a completion; "" if there is none. Of a call that failed, the message. *len (may be NULL)
+   for texts with NULs. */
 MCP_API const char *mcp_reply_text    (const mcp_reply *r, size_t *len);
+/* The n-th (from 0) piece that is bytes and not text: an image, a sound, a blob; of a tool result, a resource or a
+   prompt. Decoded; *len bytes, *mime is its type ("" if not told). NULL: there are fewer, or no memory, or it is not
+   base64. len and mime may be NULL. It lives as long as the reply. */
+MCP_API const void *mcp_reply_data    (const mcp_reply *r, size_t n, size_t *len, const char **mime);
 /* Did it fail: a status other than MCP_OK, or a tool result with isError true. */
 MCP_API bool        mcp_reply_is_error(const mcp_reply *r);
 
@@ -723,6 +728,7 @@ MCP_API int      mcp_req_on_cancel(mcp_req *r, void (*fn)(mcp_server *s, mcp_id 
 typedef struct mcp_client mcp_client;
 #ifdef MCP_NO_SERVER
 enum { MCP_ERA_BOTH = 0, MCP_ERA_MODERN = 1, MCP_ERA_LEGACY = 2 };
+enum { MCP_LIST_TOOLS = 1, MCP_LIST_RESOURCES = 2, MCP_LIST_PROMPTS = 4, MCP_LIST_TEMPLATES = 8 };
 #endif
 
 /* All-zero means the defaults. Strings are copied. */
@@ -747,7 +753,8 @@ typedef struct mcp_client_desc {
     int probe_ms;                           /* how long server/discover may be silent, from the server's first byte
                                                on; default 10,000 */
     int timeout_ms, max_ms;                 /* of each request, from when it is on the wire: silence (progress starts
-                                               it anew), default 30,000; the deadline in all, default 600,000 */
+                                               it anew, and while the server waits for an answer of ours it stands
+                                               still), default 30,000; the deadline in all, default 600,000 */
     int grace_ms;                           /* free: wait after closing stdin, and again after SIGTERM; default
                                                2,000 */
     size_t max_message;                     /* bytes of one message; default 64 MiB */
@@ -755,12 +762,27 @@ typedef struct mcp_client_desc {
                                                notify fail with MCP_ERR_LIMIT; default 128 MiB */
     int max_pending;                        /* default 4,096 */
     int max_pages;                          /* of one list; default 10,000 */
+    int max_rounds;                         /* how often one call may need more input; default 10 */
+    /* Room for results of lists and of resources/read, which are kept as long as the server says (ttlMs) or until it
+       tells a change; default 0: none are kept. With it, a storm of the same list_changed that is read at once is
+       told once, with params NULL.
+       https://modelcontextprotocol.io/specification/2026-07-28/server/utilities/caching */
+    size_t cache_bytes;
     void (*on_ready)(mcp_client *c, int status, void *user);
     void (*on_notify)(mcp_client *c, const char *method, const mcp_json *params, void *user);
-    /* A legacy server asks something (roots/list, sampling/createMessage, elicitation/create, ...): write the
-       result's members and return MCP_OK; or MCP_ERR_AGAIN and call mcp_client_answer later; or MCP_ERR_DECLINED,
-       MCP_ERR_CANCELLED (elicitation: that action; else an error); MCP_ERR_UNKNOWN, like no callback at all, answers
-       -32601. ping never comes here. */
+    /* The server asks something: elicitation/create, sampling/createMessage or roots/list, if `capabilities` says
+       that you can; in either era, and in the middle of a call or (legacy) at any time.
+       https://modelcontextprotocol.io/specification/2026-07-28/client/elicitation
+       Write the result's members and return MCP_OK; or MCP_ERR_AGAIN, and call mcp_client_answer later; or
+       MCP_ERR_DECLINED, MCP_ERR_CANCELLED: an elicitation has that action, anything else is refused, which ends a
+       modern call with that status; MCP_ERR_UNKNOWN: you do not know the method.
+       An elicitation is "accept" unless you write another `action`, its `content` gets the defaults of the members
+       that you left out, and is then checked against what was asked for: one that does not fit is not sent (see
+       mcp_client_answer). mode "url": MCP_OK says that the user agreed to open params.url. If the server has refused
+       a call until that is done (error -32042), MCP_OK sends the call again: return MCP_ERR_AGAIN until the user is
+       through, or until the server says so by itself.
+       A question goes away unanswered when its call ends (fn is called) or a legacy server takes it back
+       (on_notify: notifications/cancelled). Legacy servers' methods of other kinds come here too; ping never does. */
     int  (*on_ask)(mcp_client *c, mcp_id ask, const char *method, const mcp_json *params, mcp_writer *result,
                    void *user);
     mcp_allocator alloc;                    /* default: libc */
@@ -769,12 +791,24 @@ typedef struct mcp_client_desc {
     void *user;                             /* for all callbacks above */
 } mcp_client_desc;
 
-/* One request: a tool call, or any method. All-zero means the defaults. Strings are copied. */
+/* One request: a tool call, a prompt, a resource, a completion, or any method. All-zero means the defaults. Strings are
+   copied. The result is raw JSON in mcp_reply.result; mcp_reply_text and mcp_reply_data take it apart. */
 typedef struct mcp_call {
-    const char *tool, *args;                /* tools/call: name, and arguments as JSON object text (NULL: {}) */
-    const char *method, *params;            /* or any method, params as JSON object text (NULL: none) */
-    const char *meta;                       /* JSON object merged into _meta: traceparent, keys of extensions */
+    const char *tool;                       /* tools/call: its name ... */
+    const char *prompt;                     /* or prompts/get */
+    const char *uri;                        /* or resources/read */
+    const char *args;                       /* arguments of a tool (NULL: {}) or prompt, JSON object text */
+    const char *complete, *value;           /* completion/complete: the name of an argument of `prompt`, or of a
+                                               variable of the template `uri`, and what was typed so far; args: those
+                                               that are known already */
+    const char *method, *params;            /* or any method, params as JSON object text (NULL: none). "ping" is
+                                               asked in the words of either era */
+    const char *meta;                       /* JSON object merged into _meta: traceparent, tracestate, baggage, keys
+                                               of extensions */
+    const char *log_level;                  /* "debug" to "emergency": log messages from this level on, to on_notify
+                                               (notifications/message). A legacy server keeps it for the session */
     int timeout_ms, max_ms;                 /* idle and in all; 0: the client's default, -1: none */
+    bool fresh;                             /* not from the cache */
     bool progress;                          /* ask for progress, which starts timeout_ms anew; on_progress implies
                                                it */
     /* total 0: unknown; message may be NULL */
@@ -811,10 +845,22 @@ MCP_API mcp_id      mcp_client_send  (mcp_client *c, const mcp_call *call);
    Ends a request with MCP_ERR_CANCELLED (fn is called from the next step) and tells the server. MCP_OK or
    MCP_ERR_UNKNOWN. reason may be NULL. */
 MCP_API int         mcp_client_cancel(mcp_client *c, mcp_id id, const char *reason);
+/* https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/subscriptions
+   Asks to be told when lists change (MCP_LIST_TOOLS | ...) and when the resources in `uris` (ends in NULL; may be NULL)
+   do. In either era on_notify gets first notifications/subscriptions/acknowledged, whose params.notifications says
+   what the server will tell, then notifications/tools/list_changed and its like and notifications/resources/updated.
+   The _meta of modern ones names the subscription. Legacy servers tell all list changes, asked for or not.
+   Goes on until mcp_client_cancel(id). `ended` (may be NULL) is called once: MCP_OK, the server has ended it in good
+   order; MCP_ERR_CANCELLED, you have; MCP_ERR_CLOSED, the connection was lost; or why it could not begin. No time-out
+   once it is acknowledged. Returns an id as mcp_client_send does, or 0. */
+MCP_API mcp_id      mcp_client_listen(mcp_client *c, unsigned lists, const char *const *uris, mcp_reply_fn ended,
+                                      void *user);
 /* Sends a notification. params: JSON object text or NULL. MCP_ERR_MISUSE before the client is ready. */
 MCP_API int         mcp_client_notify(mcp_client *c, const char *method, const char *params);
-/* Answers a question that on_ask put off. status as on_ask's; result: JSON object text for MCP_OK. MCP_ERR_UNKNOWN:
-   no such question (any more). */
+/* Answers a question that on_ask put off, also inside on_ask. status as on_ask's; result: JSON object text for MCP_OK.
+   MCP_ERR_UNKNOWN: no such question (any more). MCP_ERR_ARGUMENT: it is not JSON, or not what was asked for, as
+   mcp_client_error says; the question is still open. (Such an answer out of on_ask itself ends a modern call with
+   MCP_ERR_ARGUMENT; a legacy server gets an error.) */
 MCP_API int         mcp_client_answer(mcp_client *c, mcp_id ask, int status, const char *result);
 #ifndef MCP_NO_POSIX
 /* For other threads; see mcp_post. */
@@ -3108,6 +3154,7 @@ void mcp_put_raw(mcp_writer *w, const char *key, const char *json, size_t len)
 #define MCPI_HEADER_MISMATCH     (-32020)
 #define MCPI_MISSING_CAPABILITY  (-32021)
 #define MCPI_UNSUPPORTED_VERSION (-32022)
+#define MCPI_URL_ELICITATION     (-32042)   /* 2025-11-25 only */
 #define MCPI_USER_REJECTED       (-1)       /* sampling, as the specification's example has it */
 #define MCPI_BUSY                (-31000)   /* ours, outside the range that JSON-RPC and MCP reserve */
 
@@ -3613,15 +3660,33 @@ void mcp_pending_free(mcp_pending *p)
 
 /* -- helpers on replies ------------------------------------------------------------------------------------------ */
 
-static const mcp_json *mcpi_text_of(const mcp_json *block)
+/* The pieces of a result: the blocks of a tool's, the contents of a resource, a prompt's messages, values. */
+static const mcp_json *mcpi_reply_pieces(const mcp_reply *r)
 {
-    const mcp_json *text = mcp_json_get(block, "text");
-    return mcpi_is(mcp_json_get(block, "type"), "text") && mcp_json_type(text) == MCP_JSON_STRING ? text : NULL;
+    static const char where[] = "/content\0/contents\0/messages\0/completion/values\0";
+    const char *p = where;
+    const mcp_json *v = NULL;
+    for (; r && !v && *p; p += strlen(p) + 1) v = mcp_json_at(r->result, p);
+    return v;
+}
+
+/* A message of a prompt is a piece in an envelope. */
+static const mcp_json *mcpi_reply_piece(const mcp_json *v)
+{
+    const mcp_json *inner = mcp_json_get(v, "content");
+    return inner ? inner : v;
+}
+
+static const mcp_json *mcpi_text_of(const mcp_json *piece)
+{
+    const mcp_json *block = mcpi_reply_piece(piece), *text = mcp_json_get(block, "text"), *type = mcp_json_get(block, "type");
+    if (mcp_json_type(block) == MCP_JSON_STRING) return block;
+    return mcp_json_type(text) == MCP_JSON_STRING && (!type || mcpi_is(type, "text")) ? text : NULL;
 }
 
 const char *mcp_reply_text(const mcp_reply *r, size_t *len)
 {
-    const mcp_json *content = r ? mcp_json_get(r->result, "content") : NULL, *b, *t, *only = NULL;
+    const mcp_json *content = mcpi_reply_pieces(r), *b, *t, *only = NULL;
     size_t n = 0, blocks = 0, size;
     char *out, *p;
     if (len) *len = 0;
@@ -3645,6 +3710,23 @@ const char *mcp_reply_text(const mcp_reply *r, size_t *len)
     *p = 0;
     if (len) *len = (size_t)(p - out);
     return out;
+}
+
+const void *mcp_reply_data(const mcp_reply *r, size_t n, size_t *len, const char **mime)
+{
+    const mcp_json *v;
+    if (len) *len = 0;
+    if (mime) *mime = "";
+    for (v = mcp_json_first(mcpi_reply_pieces(r)); v; v = mcp_json_next(v)) {
+        const mcp_json *block = mcpi_reply_piece(v), *inner = mcp_json_get(block, "resource"), *data;
+        if (inner) block = inner;
+        data = mcp_json_get(block, "data");
+        if (!data) data = mcp_json_get(block, "blob");
+        if (!data || n--) continue;
+        if (mime) *mime = mcp_json_str(mcp_json_get(block, "mimeType"), "");
+        return r->priv ? mcp_json_base64((mcp_arena *)r->priv, data, len) : NULL;
+    }
+    return NULL;
 }
 
 bool mcp_reply_is_error(const mcp_reply *r)
@@ -7614,14 +7696,22 @@ int mcp_server_timeout(const mcp_server *s)
 #define MCPI_LINGER_MS  200                 /* how long a dead server's pipes are read */
 #define MCPI_KILL_MS    5000                /* SIGKILL cannot be refused, but a busy machine takes its time */
 #define MCPI_CHILD_MS   100                 /* how often a child is looked at while an answer is awaited */
+#define MCPI_AT_ONCE    INT64_MIN           /* a deadline: the next turn */
 
-
-/* Methods with something special about them. The first three may answer that they need more input; the others are
-   lists, and their results hold them in a member of the name that stands below. */
+/* Methods with something special about them. The first three may answer that they need more input; the next four are
+   lists, and their results hold them in a member of the name that stands below. A request to listen is no request to a
+   legacy server, and ping is another one to a modern server. */
 static const char mcpi_client_methods[] = "tools/call\0" "prompts/get\0" "resources/read\0"
-    "tools/list\0" "resources/list\0" "resources/templates/list\0" "prompts/list\0";
+    "tools/list\0" "resources/list\0" "resources/templates/list\0" "prompts/list\0" "subscriptions/listen\0" "ping\0";
 static const char mcpi_client_lists[] = "tools\0" "resources\0" "resourceTemplates\0" "prompts\0";
-enum { MCPI_METHOD_TOOLS_LIST = 3 };
+enum { MCPI_METHOD_READ = 2, MCPI_METHOD_TOOLS_LIST = 3, MCPI_METHOD_LISTEN = 7, MCPI_METHOD_PING = 8 };
+/* The notifications that a subscription brings; the modern era knows no others of these. */
+static const char mcpi_changes[] = "notifications/subscriptions/acknowledged\0notifications/tools/list_changed\0"
+    "notifications/resources/list_changed\0notifications/prompts/list_changed\0notifications/resources/updated\0";
+enum {
+    MCPI_CHANGE_NONE, MCPI_CHANGE_TOOLS, MCPI_CHANGE_RESOURCES, MCPI_CHANGE_PROMPTS, MCPI_CHANGE_UPDATED
+};
+static const char mcpi_log_levels[] = "debug\0info\0notice\0warning\0error\0critical\0alert\0emergency\0";
 
 typedef enum mcpi_phase {
     MCPI_PHASE_START, MCPI_PHASE_READY, MCPI_PHASE_LOST, MCPI_PHASE_FLUSH, MCPI_PHASE_EOF, MCPI_PHASE_TERM,
@@ -7629,8 +7719,10 @@ typedef enum mcpi_phase {
 } mcpi_phase;
 
 /* The parts of a request, each as compact JSON: the method, what is inside the braces of params and of
-   params._meta, the cursor. */
-enum { MCPI_PART_METHOD, MCPI_PART_PARAMS, MCPI_PART_META, MCPI_PART_CURSOR, MCPI_PARTS };
+   params._meta, the cursor, requestState, inputResponses. The last one grows while answers come in. */
+enum {
+    MCPI_PART_METHOD, MCPI_PART_PARAMS, MCPI_PART_META, MCPI_PART_CURSOR, MCPI_PART_STATE, MCPI_PART_INPUT, MCPI_PARTS
+};
 typedef struct mcpi_parts { const char *at[MCPI_PARTS]; size_t len[MCPI_PARTS]; } mcpi_parts;
 
 typedef enum mcpi_entry_kind {
@@ -7655,18 +7747,34 @@ typedef struct mcpi_call {
     mcpi_entry page;                        /* the id of a later page's request */
     mcp_id id, wire;                        /* the user's id; what an answer has to carry now, 0: nothing */
     int64_t end; int idle, max;             /* the last moment of all; in milliseconds, -1: none */
-    int status;                             /* in the done list: how it ended */
-    bool progress, elicitation;
+    int status; bool said;                  /* in the done list: how it ended, and that text is the sentence */
+    bool progress, quiet;                   /* quiet: ours, not the program's */
+    bool acked;                             /* listen: it has begun */
+    bool fresh, hit;                        /* not from the cache; it is in there */
+    unsigned changes;                       /* mcp_client.changes when it was sent */
+    int log_level;                          /* 1 + place among mcpi_log_levels, or 0 */
+    mcp_id listen;                          /* a legacy subscription: what it is part of */
+    bool shown;                             /* ASK: on_ask has it, or had it */
+    unsigned needs;                         /* ASK: MCPI_CAN_... */
+    int rounds;                             /* how often more input was needed; listen: subscriptions under way */
+    struct mcpi_call *asked, *owner;        /* the open questions of a call; ASK: whose it is, NULL: a request */
+    const mcp_json *item;                   /* ASK: what is to be shown, while the message is there */
     int known;                              /* place among mcpi_client_methods, or -1 */
     mcpi_level *waiter;
     void (*on_progress)(double done, double total, const char *message, void *user);
     bool (*each)(const mcp_json *item, void *user);
     mcp_reply_fn fn;
     void *user;
-    char *text; size_t cap, len[MCPI_PARTS];    /* the parts, if kept; ASK: the server's id */
+    char *text; size_t cap, len[MCPI_PARTS];    /* the parts, if kept; ASK: see mcpi_ask_new */
     int pages, lap, lap_len; uint64_t seen;     /* pages so far, and one that later ones are compared with */
-    struct mcpi_call *next;                 /* in the pool, the done list, or a chain of questions */
+    struct mcpi_call *next;                 /* in the pool, the done list, or a list of questions */
 } mcpi_call;
+
+/* What a program can be asked for, as its capabilities say; NOTHING is what nobody can. */
+enum {
+    MCPI_CAN_FORM = 1, MCPI_CAN_URL = 2, MCPI_CAN_SAMPLE = 4, MCPI_CAN_SAMPLE_TOOLS = 8, MCPI_CAN_ROOTS = 16,
+    MCPI_CAN_NOTHING = 32, MCPI_CAN_ELICIT = MCPI_CAN_FORM | MCPI_CAN_URL
+};
 
 #define MCPI_ASK_CHAINS 32
 
@@ -7676,7 +7784,7 @@ struct mcp_client {
     mcpi_phase phase;
     int version, era, offer;                /* negotiated; MCP_ERA_...; what initialize offers */
     int live, waiting, open_asks;           /* calls; requests on the wire, of any kind; questions */
-    bool heard, refused, offered_again, restart, restarted;
+    bool heard, refused, offered_again, probed_again, restart, restarted;
     bool deaf;                              /* the server reads no more */
     bool closing;                           /* close or free was called: its end is no failure */
     bool told;                              /* on_ready was called */
@@ -7685,6 +7793,13 @@ struct mcp_client {
     int64_t now, timer, start_end, probe_due;
     size_t replies;                         /* bytes of answers queued since the queue was last empty */
     int64_t refusal;                        /* initialize was refused with this code */
+    int64_t answered;                       /* when the last question of a legacy server was over */
+    unsigned can;                           /* MCPI_CAN_... */
+    int log_level;                          /* that a legacy server was told; as mcpi_call.log_level */
+    size_t pooled;                          /* bytes that the pool's calls hold */
+    struct mcpi_kept *kept; size_t kept_bytes;  /* the cache */
+    unsigned changes, untold;               /* changes told by the server; bits of those to be told to the program */
+    bool telling;
     mcpi_call *pool, *done, **done_end;
     const mcp_json *info;
     const char *const *argv, *const *env;   /* these four are in `fixed` */
@@ -7827,6 +7942,7 @@ static mcpi_call *mcpi_call_new(mcp_client *c, mcpi_entry_kind kind)
     else if (!(k = (mcpi_call *)mcpi_zalloc(&c->d.alloc, sizeof *k))) return NULL;
     text = k->text;
     cap = k->cap;
+    c->pooled -= cap;
     memset(k, 0, sizeof *k);
     k->text = text;
     k->cap = cap;
@@ -7836,26 +7952,62 @@ static mcpi_call *mcpi_call_new(mcp_client *c, mcpi_entry_kind kind)
     return k;
 }
 
-/* Out of the table and back into the pool, which keeps small buffers only. */
+/* Out of the table and back into the pool, whose buffers have a bound together. */
 static void mcpi_call_free(mcp_client *c, mcpi_call *k)
 {
     mcpi_slots_remove(&c->slots, &k->head.item);
     mcpi_slots_remove(&c->slots, &k->page.item);
-    if (k->cap > MCPI_READ_MIN) {
+    if (k->cap > MCPI_KEEP - c->pooled) {
         mcpi_free(&c->d.alloc, k->text, k->cap);
         k->text = NULL;
         k->cap = 0;
     }
+    c->pooled += k->cap;
     k->next = c->pool;
     c->pool = k;
+}
+
+/* Where the question with this id hangs, or would hang. */
+static mcpi_call **mcpi_ask_find(mcp_client *c, const char *id, size_t n)
+{
+    unsigned h = 0;
+    size_t i;
+    mcpi_call **at;
+    for (i = 0; i < n; i++) h = h * 31u + (unsigned char)id[i];
+    at = &c->asks[(h ^ h >> 8) % MCPI_ASK_CHAINS];
+    while (*at && !((*at)->len[0] == n && memcmp((*at)->text, id, n) == 0)) at = &(*at)->next;
+    return at;
+}
+
+/* A question is over: it leaves its call, or its chain. */
+static void mcpi_ask_free(mcp_client *c, mcpi_call *q)
+{
+    mcpi_call **at = q->owner ? &q->owner->asked : mcpi_ask_find(c, q->text, q->len[0]);
+    while (*at != q) at = &(*at)->next;
+    *at = q->next;
+    if (!q->owner) {
+        c->open_asks--;
+        c->answered = mcpi_client_clock(c);
+    }
+    mcpi_call_free(c, q);
+}
+
+/* Appends to the part that grows. */
+static bool mcpi_call_add(mcp_client *c, mcpi_call *k, const char *s, size_t n)
+{
+    size_t i, at = 0;
+    for (i = 0; i < MCPI_PARTS; i++) at += k->len[i];
+    if (!mcpi_grow(&c->d.alloc, &k->text, &k->cap, at + n, 0)) return false;
+    memcpy(k->text + at, s, n);
+    k->len[MCPI_PART_INPUT] += n;
+    return true;
 }
 
 /* No answer is awaited any more: one that comes is unknown. */
 static void mcpi_call_unwire(mcp_client *c, mcpi_call *k)
 {
-    if (!k->wire) return;
+    if (k->wire && k->known != MCPI_METHOD_LISTEN) c->waiting--;
     k->wire = 0;
-    c->waiting--;
 }
 
 /* The call that an answer or a progress report with this id belongs to. */
@@ -7891,6 +8043,21 @@ static void mcpi_level_take(mcp_client *c, mcpi_level *to, const mcp_reply *r, b
     mine->id = r->id;
 }
 
+/* A request of our own has ended. If it was a subscription, what it is part of begins after the last of them. */
+static void mcpi_call_quiet_end(mcp_client *c, const mcpi_call *k, const mcp_reply *r)
+{
+    mcpi_entry *e = (mcpi_entry *)mcpi_slots_get(&c->slots, k->listen);
+    mcpi_call *to = e && e->kind == MCPI_ENTRY_CALL ? e->call : NULL;
+    const char *uri = k->text + k->len[MCPI_PART_METHOD] + sizeof "\"uri\":" - 1;
+    if (r->status != MCP_OK) mcpi_client_log(c, 1, "%.*s was not done: %s", (int)k->len[MCPI_PART_METHOD], k->text, r->message);
+    if (!to) return;
+    if (r->status == MCP_OK) {
+        if (to->len[MCPI_PART_INPUT]) (void)mcpi_call_add(c, to, ",", 1);
+        (void)mcpi_call_add(c, to, uri, k->len[MCPI_PART_PARAMS] - (sizeof "\"uri\":" - 1));
+    }
+    if (--to->rounds == 0) mcpi_slots_deadline(&c->slots, &to->head.item, MCPI_AT_ONCE);
+}
+
 /* Ends a call. Its object is free before anything is called, so that it cannot be settled again. in_frame:
    the reply is in the frame that is being read. */
 static void mcpi_call_end(mcp_client *c, mcpi_call *k, mcp_reply *r, bool in_frame)
@@ -7898,10 +8065,14 @@ static void mcpi_call_end(mcp_client *c, mcpi_call *k, mcp_reply *r, bool in_fra
     mcp_reply_fn fn = k->fn;
     void *user = k->user;
     mcpi_level *waiter = k->waiter;
+    bool quiet = k->quiet;
     r->id = k->id;
+    if (quiet) mcpi_call_quiet_end(c, k, r);
     mcpi_call_unwire(c, k);
+    while (k->asked) mcpi_ask_free(c, k->asked);
     mcpi_call_free(c, k);
     c->live--;
+    if (quiet) return;
     if (r->status == MCP_ERR_PEER) (void)mcpi_client_say(c, r->status, "error %l: %s", r->code, r->message);
     else if (r->status != MCP_OK) (void)mcpi_client_say(c, r->status, "%s", r->message);
     if (fn) {
@@ -7922,10 +8093,14 @@ static void mcpi_call_fail(mcp_client *c, mcpi_call *k, int status, const char *
     mcpi_call_end(c, k, &r, false);
 }
 
-/* Ends a call from where no callback may run: the next turn does it. */
-static void mcpi_call_later(mcp_client *c, mcpi_call *k, int status)
+/* Ends a call from where no callback may run: the next turn does it. why: NULL, or a sentence, which is copied. */
+static void mcpi_call_later(mcp_client *c, mcpi_call *k, int status, const char *why)
 {
+    size_t n = why ? strlen(why) + 1 : 0;
     mcpi_call_unwire(c, k);
+    while (k->asked) mcpi_ask_free(c, k->asked);
+    k->said = n && mcpi_grow(&c->d.alloc, &k->text, &k->cap, n, 0);
+    if (k->said) memcpy(k->text, why, n);
     mcpi_slots_remove(&c->slots, &k->head.item);
     mcpi_slots_remove(&c->slots, &k->page.item);
     k->status = status;
@@ -7938,12 +8113,14 @@ static void mcpi_call_later(mcp_client *c, mcpi_call *k, int status)
 static void mcpi_client_settle_done(mcp_client *c)
 {
     mcpi_call *k, *last = NULL;
+    char why[256];
     for (k = c->done; k; k = k->next) last = k;
     while ((k = c->done) != NULL) {
         bool end = k == last;
         c->done = k->next;
         if (!c->done) c->done_end = &c->done;
-        mcpi_call_fail(c, k, k->status, NULL);
+        if (k->said) (void)mcpi_say(why, sizeof why, "%s", k->text);
+        mcpi_call_fail(c, k, k->status, k->said ? why : NULL);
         if (end && !c->freed) return;
     }
 }
@@ -7954,6 +8131,7 @@ static void mcpi_client_settle_done(mcp_client *c)
      {"jsonrpc":"2.0","id":7,"method":METHOD,
       "params":{PARAMS,"cursor":CURSOR,"_meta":{"progressToken":7,META}}}
 
+   with "inputResponses":{INPUT} and "requestState":STATE behind PARAMS when it goes on after more input was asked for,
    and in the modern era _meta begins with who we are, which revision we speak and what we can do: that is
    the same for all requests, and was written once. The progress token is the id, which is unique as long as
    the request lives. https://modelcontextprotocol.io/specification/2026-07-28/basic#meta */
@@ -7990,7 +8168,7 @@ static int mcpi_client_end(mcp_client *c)
 }
 
 /* Queues a request. */
-static int mcpi_client_put(mcp_client *c, mcp_id id, const mcpi_parts *p, bool modern, bool progress)
+static int mcpi_client_put(mcp_client *c, mcp_id id, const mcpi_parts *p, bool modern, bool progress, int level)
 {
     mcp_writer *w = mcpi_stream_begin(&c->st);
     bool meta = modern || progress || p->len[MCPI_PART_META], comma = false;
@@ -7998,14 +8176,22 @@ static int mcpi_client_put(mcp_client *c, mcp_id id, const mcpi_parts *p, bool m
     mcpi_put_id(w, id);
     MCPI_PUT_LITERAL(w, ",\"method\":");
     mcpi_put_bytes(w, p->at[MCPI_PART_METHOD], p->len[MCPI_PART_METHOD]);
-    if (meta || p->len[MCPI_PART_PARAMS] || p->len[MCPI_PART_CURSOR]) {
+    if (meta || p->len[MCPI_PART_PARAMS] || p->len[MCPI_PART_CURSOR]) {     /* what needs input has PARAMS */
         MCPI_PUT_LITERAL(w, ",\"params\":{");
         mcpi_put_part(w, &comma, "", p->at[MCPI_PART_PARAMS], p->len[MCPI_PART_PARAMS]);
         mcpi_put_part(w, &comma, "\"cursor\":", p->at[MCPI_PART_CURSOR], p->len[MCPI_PART_CURSOR]);
+        mcpi_put_part(w, &comma, "\"inputResponses\":{", p->at[MCPI_PART_INPUT], p->len[MCPI_PART_INPUT]);
+        if (p->len[MCPI_PART_INPUT]) MCPI_PUT_LITERAL(w, "}");
+        mcpi_put_part(w, &comma, "\"requestState\":", p->at[MCPI_PART_STATE], p->len[MCPI_PART_STATE]);
         if (meta) {
             mcpi_put_text(w, comma ? ",\"_meta\":{" : "\"_meta\":{");
             comma = false;
             if (modern) mcpi_put_part(w, &comma, "", c->meta + 1, c->meta_len - 2);
+            if (modern && level) {
+                const char *name = mcpi_word_at(mcpi_log_levels, level - 1);
+                mcpi_put_part(w, &comma, "\"io.modelcontextprotocol/logLevel\":\"", name, strlen(name));
+                MCPI_PUT_LITERAL(w, "\"");
+            }
             if (progress) {
                 mcpi_put_text(w, comma ? ",\"progressToken\":" : "\"progressToken\":");
                 mcpi_put_id(w, id);
@@ -8052,25 +8238,67 @@ static const char *mcpi_known_key(const mcp_json *v)
 
 /* Keys of _meta that are the library's in every request. A progressToken of the user's could be the id of
    another call. */
-static bool mcpi_is_our_meta(const char *key)
+static bool mcpi_is_our_meta(const char *key, bool level)
 {
     static const char prefix[] = "io.modelcontextprotocol/";
     if (strcmp(key, "progressToken") == 0) return true;
     if (strncmp(key, prefix, sizeof prefix - 1) != 0) return false;
     key += sizeof prefix - 1;
-    return strcmp(key, "protocolVersion") == 0 || strcmp(key, "clientInfo") == 0
-        || strcmp(key, "clientCapabilities") == 0;
+    return mcpi_word_of("protocolVersion\0clientInfo\0clientCapabilities\0", key) >= 0
+        || (level && strcmp(key, "logLevel") == 0);
 }
 
 /* The user's part of _meta; what `over` has too is left to it. */
-static void mcpi_put_meta(mcp_writer *w, const mcp_json *meta, const mcp_json *over)
+static void mcpi_put_meta(mcp_writer *w, const mcp_json *meta, const mcp_json *over, bool level)
 {
     const mcp_json *v;
     for (v = mcp_json_first(meta); v; v = mcp_json_next(v)) {
         size_t n;
         const char *key = mcp_json_keyn(v, &n);
-        if (!mcpi_is_our_meta(mcpi_known_key(v)) && !mcp_json_getn(over, key, n)) mcp_put_json(w, key, v);
+        if (!mcpi_is_our_meta(mcpi_known_key(v), level) && !mcp_json_getn(over, key, n)) mcp_put_json(w, key, v);
     }
+}
+
+static const char *mcpi_call_method(const mcp_call *call)
+{
+    return call->method ? call->method : call->tool ? "tools/call" : call->complete ? "completion/complete"
+         : call->prompt ? "prompts/get" : "resources/read";
+}
+
+/* What is wrong with the fields of a call, as a sentence, or NULL. */
+static const char *mcpi_call_fault(const mcp_call *call)
+{
+    int named = !!call->tool + !!call->prompt + !!call->uri + !!call->method;
+    if (named != 1) return "a call needs one of tool, prompt, uri and method";
+    if (call->params && !call->method) return "params belongs to method";
+    if (call->complete && !call->prompt && !call->uri) return "complete belongs to prompt or uri";
+    if (call->args && !call->tool && !call->prompt && !call->complete) return "args belongs to tool, prompt or complete";
+    if (call->log_level && mcpi_word_of(mcpi_log_levels, call->log_level) < 0) return "there is no such log_level";
+    return NULL;
+}
+
+/* The members of params that follow from tool, prompt, uri and complete. False: args is wrong. */
+static bool mcpi_put_call(mcp_client *c, mcp_writer *w, const mcp_call *call)
+{
+    const char *args = call->args ? call->args : call->tool ? "{}" : NULL, *key = call->uri ? "uri" : "name";
+    const char *name = call->tool ? call->tool : call->prompt ? call->prompt : call->uri;
+    if (!call->complete) {
+        mcp_put_str(w, key, name);
+        return !args || mcpi_client_raw(c, w, "arguments", "args", args);
+    }
+    mcp_put_object(w, "ref");
+    mcp_put_str(w, "type", call->prompt ? "ref/prompt" : "ref/resource");
+    mcp_put_str(w, key, name);
+    mcp_put_end(w);
+    mcp_put_object(w, "argument");
+    mcp_put_str(w, "name", call->complete);
+    mcp_put_str(w, "value", call->value ? call->value : "");
+    mcp_put_end(w);
+    if (!args) return true;
+    mcp_put_object(w, "context");
+    if (!mcpi_client_raw(c, w, "arguments", "args", args)) return false;
+    mcp_put_end(w);
+    return true;
 }
 
 /* Writes into scratch what a call asks for, as ["method",{params},{_meta},cursor], and finds the parts in
@@ -8079,31 +8307,22 @@ static int mcpi_client_compose(mcp_client *c, const mcp_call *call, mcpi_parts *
 {
     mcp_writer *w = &c->scratch;
     const mcp_json *params = NULL, *meta = NULL, *cursor = NULL, *v;
-    const char *method = call->tool ? "tools/call" : call->method;
+    const char *method = mcpi_call_method(call), *fault = mcpi_call_fault(call);
     size_t end[MCPI_PARTS], i;
-    if (!call->tool == !call->method)
-        return mcpi_client_say(c, MCP_ERR_ARGUMENT, "a call needs a tool or a method, and not both");
-    if (call->tool ? call->params : call->args)
-        return mcpi_client_say(c, MCP_ERR_ARGUMENT, "args belongs to tool, params to method");
+    if (fault) return mcpi_client_say(c, MCP_ERR_ARGUMENT, "%s", fault);
     if (call->params && !(params = mcpi_client_object(c, "params", call->params))) return c->last;
     if (call->meta && !(meta = mcpi_client_object(c, "meta", call->meta))) return c->last;
     mcp_put_array(w, NULL);
-    if (call->tool) { MCPI_PUT_LITERAL(w, "\"tools/call\""); w->comma = true; }
-    else mcp_put_str(w, NULL, method);
+    mcp_put_str(w, NULL, method);
     end[MCPI_PART_METHOD] = w->len;
     mcp_put_object(w, NULL);
-    if (call->tool) {
-        MCPI_PUT_LITERAL(w, "\"name\":");
-        mcpi_put_quoted(w, 0, call->tool, strlen(call->tool), 0, false);
-        w->comma = true;
-        if (!mcpi_client_raw(c, w, "arguments", "args", call->args ? call->args : "{}")) return c->last;
-    }
+    if (!call->method && !mcpi_put_call(c, w, call)) return c->last;
     for (v = mcp_json_first(params); v; v = mcp_json_next(v)) {
         const char *key = mcpi_known_key(v);
         if (call->each && strcmp(key, "cursor") == 0) cursor = v;
-        else if (strcmp(key, "_meta") != 0) mcp_put_json(w, mcp_json_key(v), v);
+        else if (mcpi_word_of("_meta\0inputResponses\0requestState\0", key) < 0) mcp_put_json(w, mcp_json_key(v), v);
     }
-    if (!call->tool && strcmp(method, "tools/call") == 0 && !mcp_json_get(params, "arguments")) {
+    if (call->method && strcmp(method, "tools/call") == 0 && !mcp_json_get(params, "arguments")) {
         mcp_put_object(w, "arguments");
         mcp_put_end(w);
     }
@@ -8111,8 +8330,8 @@ static int mcpi_client_compose(mcp_client *c, const mcp_call *call, mcpi_parts *
     end[MCPI_PART_PARAMS] = w->len;
     if (params || meta) {
         mcp_put_object(w, NULL);
-        mcpi_put_meta(w, mcp_json_get(params, "_meta"), meta);
-        mcpi_put_meta(w, meta, NULL);
+        mcpi_put_meta(w, mcp_json_get(params, "_meta"), meta, call->log_level != NULL);
+        mcpi_put_meta(w, meta, NULL, call->log_level != NULL);
         mcp_put_end(w);
     } else MCPI_PUT_LITERAL(w, ",{}");
     end[MCPI_PART_META] = w->len;
@@ -8128,6 +8347,8 @@ static int mcpi_client_compose(mcp_client *c, const mcp_call *call, mcpi_parts *
     }
     p->at[MCPI_PART_CURSOR] = w->buf + end[MCPI_PART_META] + 1;
     p->len[MCPI_PART_CURSOR] = cursor ? end[MCPI_PART_CURSOR] - end[MCPI_PART_META] - 1 : 0;
+    p->at[MCPI_PART_STATE] = p->at[MCPI_PART_INPUT] = "";
+    p->len[MCPI_PART_STATE] = p->len[MCPI_PART_INPUT] = 0;
     return MCP_OK;
 }
 
@@ -8162,6 +8383,134 @@ static void mcpi_call_parts(const mcpi_call *k, mcpi_parts *p)
     }
 }
 
+/* -- kept results ------------------------------------------------------------------------------------------------ */
+/* Lists and resources come with the time for which they may be kept. If the program has given room for that, a request
+   for one is answered with what is there, in the next turn and not before. The key is the method and the params, cursor
+   included, without _meta; a client has one server and one identity, so the scope makes no difference here. A change
+   that is told drops what it concerns, and so does an error in the middle of a list. What was asked for before a change
+   and answered after it is not kept, nor what came after more input. When there is no room the oldest goes.
+   https://modelcontextprotocol.io/specification/2026-07-28/server/utilities/caching */
+
+typedef struct mcpi_kept {
+    struct mcpi_kept *next;                 /* an older one */
+    int64_t until;
+    int known;                              /* place among mcpi_client_methods */
+    size_t params, cursor, len;             /* bytes of the two parts and of the result, which stand behind this */
+} mcpi_kept;
+
+static char *mcpi_kept_text(mcpi_kept *e)
+{
+    return (char *)(e + 1);
+}
+
+static size_t mcpi_kept_size(const mcpi_kept *e)
+{
+    return sizeof *e + e->params + e->cursor + e->len;
+}
+
+/* Is this a request whose result can be kept? */
+static bool mcpi_call_is_kept(const mcp_client *c, const mcpi_call *k)
+{
+    return c->d.cache_bytes && k->known >= MCPI_METHOD_READ && k->known < MCPI_METHOD_LISTEN;
+}
+
+static mcpi_kept **mcpi_kept_find(mcp_client *c, int known, const mcpi_parts *p)
+{
+    size_t params = p->len[MCPI_PART_PARAMS], cursor = p->len[MCPI_PART_CURSOR];
+    mcpi_kept **at = &c->kept;
+    for (; *at; at = &(*at)->next) {
+        const char *s = mcpi_kept_text(*at);
+        if ((*at)->known != known || (*at)->params != params || (*at)->cursor != cursor) continue;
+        if ((!params || memcmp(s, p->at[MCPI_PART_PARAMS], params) == 0)
+            && (!cursor || memcmp(s + params, p->at[MCPI_PART_CURSOR], cursor) == 0)) break;
+    }
+    return at;
+}
+
+static void mcpi_kept_drop(mcp_client *c, mcpi_kept **at)
+{
+    mcpi_kept *e = *at;
+    *at = e->next;
+    c->kept_bytes -= mcpi_kept_size(e);
+    mcpi_free(&c->d.alloc, e, mcpi_kept_size(e));
+}
+
+static bool mcpi_has_word(const char *s, size_t n, const char *word)
+{
+    size_t k = strlen(word);
+    const char *end = s + n;
+    for (; (size_t)(end - s) >= k; s++) {
+        s = (const char *)memchr(s, word[0], (size_t)(end - s) - k + 1);
+        if (!s) return false;
+        if (memcmp(s, word, k) == 0) return true;
+    }
+    return false;
+}
+
+/* Drops what a method gave; word: only where it is in the params. */
+static void mcpi_kept_forget(mcp_client *c, int known, const char *word)
+{
+    mcpi_kept **at = &c->kept;
+    while (*at)
+        if ((*at)->known == known && (!word || mcpi_has_word(mcpi_kept_text(*at), (*at)->params, word)))
+            mcpi_kept_drop(c, at);
+        else at = &(*at)->next;
+}
+
+/* Keeps a result, if it says so. Without memory it is not kept. */
+static void mcpi_kept_add(mcp_client *c, const mcpi_call *k, const mcp_json *result)
+{
+    int64_t ttl = mcp_json_int(mcp_json_get(result, "ttlMs"), 0);
+    mcpi_kept *e, **at;
+    mcpi_parts p;
+    size_t n, size;
+    const char *s;
+    char *to;
+    if (!mcpi_call_is_kept(c, k) || ttl <= 0 || k->rounds || k->changes != c->changes) return;
+    mcpi_call_parts(k, &p);
+    at = mcpi_kept_find(c, k->known, &p);
+    if (*at) mcpi_kept_drop(c, at);
+    mcpi_client_clear(c);
+    mcp_put_json(&c->scratch, NULL, result);
+    s = mcp_writer_text(&c->scratch, &n);
+    size = sizeof *e + p.len[MCPI_PART_PARAMS] + p.len[MCPI_PART_CURSOR] + n;
+    if (!s || size > c->d.cache_bytes || !(e = (mcpi_kept *)mcpi_alloc(&c->d.alloc, size))) return;
+    while (c->kept_bytes + size > c->d.cache_bytes) {
+        for (at = &c->kept; (*at)->next; ) at = &(*at)->next;
+        mcpi_kept_drop(c, at);
+    }
+    e->next = c->kept;
+    e->until = ttl < MCP_NEVER - c->now ? c->now + ttl : MCP_NEVER;
+    e->known = k->known;
+    e->params = p.len[MCPI_PART_PARAMS];
+    e->cursor = p.len[MCPI_PART_CURSOR];
+    e->len = n;
+    to = mcpi_kept_text(e);
+    if (e->params) memcpy(to, p.at[MCPI_PART_PARAMS], e->params);
+    if (e->cursor) memcpy(to + e->params, p.at[MCPI_PART_CURSOR], e->cursor);
+    memcpy(to + e->params + e->cursor, s, n);
+    c->kept = e;
+    c->kept_bytes += size;
+}
+
+/* A change was told (its place among mcpi_changes). */
+static void mcpi_kept_change(mcp_client *c, int change, const mcp_json *params)
+{
+    const char *uri;
+    c->changes++;
+    if (change == MCPI_CHANGE_TOOLS) mcpi_kept_forget(c, MCPI_METHOD_TOOLS_LIST, NULL);
+    if (change == MCPI_CHANGE_RESOURCES) {
+        mcpi_kept_forget(c, MCPI_METHOD_TOOLS_LIST + 1, NULL);
+        mcpi_kept_forget(c, MCPI_METHOD_TOOLS_LIST + 2, NULL);
+    }
+    if (change == MCPI_CHANGE_PROMPTS) mcpi_kept_forget(c, MCPI_METHOD_TOOLS_LIST + 3, NULL);
+    if (change != MCPI_CHANGE_UPDATED) return;
+    mcpi_client_clear(c);
+    mcp_put_json(&c->scratch, NULL, mcp_json_get(params, "uri"));
+    uri = mcp_writer_text(&c->scratch, NULL);
+    mcpi_kept_forget(c, MCPI_METHOD_READ, uri);         /* without memory for the URI, all of them */
+}
+
 /* -- requests: sending ------------------------------------------------------------------------------------------- */
 
 /* Starts the idle time anew. It never goes past the end of all. */
@@ -8171,24 +8520,59 @@ static void mcpi_call_touch(mcp_client *c, mcpi_call *k, int64_t now)
     mcpi_slots_deadline(&c->slots, &k->head.item, at < k->end ? at : k->end);
 }
 
+static int mcpi_client_quiet(mcp_client *c, const char *method, const char *key, const char *value, size_t n,
+                             mcp_id listen);
+static int mcpi_listen_start(mcp_client *c, mcpi_call *k);
+
 /* Puts a call on the wire. Its time starts now: waiting for the handshake has a limit of its own. */
-static int mcpi_call_start(mcp_client *c, mcpi_call *k, const mcpi_parts *p)
+static int mcpi_call_start(mcp_client *c, mcpi_call *k, const mcpi_parts *parts)
 {
+    static const char discover[] = "\"server/discover\"";
     int64_t now = mcpi_client_clock(c);
     mcp_id id = k->page.item.id ? k->page.item.id : k->head.item.id;
-    int status = mcpi_client_put(c, id, p, c->era == MCP_ERA_MODERN, k->progress);
+    bool modern = c->era == MCP_ERA_MODERN;
+    mcpi_parts p = *parts;
+    int status = MCP_OK;
+    if (k->known == MCPI_METHOD_LISTEN && !modern) return mcpi_listen_start(c, k);
+    if (!k->end) k->end = mcpi_after(now, k->max);
+    k->changes = c->changes;
+    if (!k->fresh && !k->rounds && mcpi_call_is_kept(c, k)) {
+        mcpi_kept *e = *mcpi_kept_find(c, k->known, &p);
+        k->hit = e && e->until > now;
+        if (k->hit) { mcpi_slots_deadline(&c->slots, &k->head.item, MCPI_AT_ONCE); return MCP_OK; }
+    }
+    if (k->known == MCPI_METHOD_PING && modern) {           /* it has no ping; every server answers this instead */
+        p.at[MCPI_PART_METHOD] = discover;
+        p.len[MCPI_PART_METHOD] = sizeof discover - 1;
+    }
+    if (k->log_level && !modern && k->log_level != c->log_level && mcp_json_at(c->info, "/capabilities/logging")) {
+        const char *level = mcpi_word_at(mcpi_log_levels, k->log_level - 1);
+        status = mcpi_client_quiet(c, "\"logging/setLevel\"", "level", level, strlen(level), 0);
+        if (status == MCP_OK) c->log_level = k->log_level;
+    }
+    if (status == MCP_OK) status = mcpi_client_put(c, id, &p, modern, k->progress, k->log_level);
     if (status != MCP_OK) return status;
 #ifndef MCP_NO_POSIX
     if (c->waiting == 0) c->check_at = now + MCPI_CHILD_MS;
 #endif
     k->wire = id;
-    c->waiting++;
-    if (!k->end) k->end = mcpi_after(now, k->max);
+    if (k->known != MCPI_METHOD_LISTEN) c->waiting++;
     mcpi_call_touch(c, k, now);
     return MCP_OK;
 }
 
-/* A call, from the user's struct to the wire or to the waiting room. Nothing is left behind when it fails. */
+/* The same request again, with the parts as they are now, under a new id. */
+static int mcpi_call_again(mcp_client *c, mcpi_call *k)
+{
+    mcpi_parts p;
+    int status;
+    mcpi_slots_remove(&c->slots, &k->page.item);
+    status = mcpi_slots_add(&c->slots, &k->page.item, MCP_NEVER);
+    if (status != MCP_OK) return status;
+    mcpi_call_parts(k, &p);
+    return mcpi_call_start(c, k, &p);
+}
+
 /* The server does not read: nothing more is kept for it. */
 static bool mcpi_client_is_full(mcp_client *c)
 {
@@ -8198,6 +8582,14 @@ static bool mcpi_client_is_full(mcp_client *c)
     return true;
 }
 
+/* Will the parts be needed again? For the next page, or for the next round with more input. */
+static bool mcpi_call_goes_on(const mcp_client *c, const mcpi_call *k)
+{
+    if (k->each || k->known == MCPI_METHOD_LISTEN || c->phase != MCPI_PHASE_READY || mcpi_call_is_kept(c, k)) return true;
+    return k->known >= 0 && k->known < MCPI_METHOD_TOOLS_LIST && (c->era == MCP_ERA_MODERN || c->can & MCPI_CAN_URL);
+}
+
+/* A call, from the user's struct to the wire or to the waiting room. Nothing is left behind when it fails. */
 static mcp_id mcpi_client_send(mcp_client *c, const mcp_call *call, mcpi_level *waiter)
 {
     bool ready = c->phase == MCPI_PHASE_READY;
@@ -8218,7 +8610,9 @@ static mcp_id mcpi_client_send(mcp_client *c, const mcp_call *call, mcpi_level *
     k->idle = call->timeout_ms ? call->timeout_ms : c->d.timeout_ms;
     k->max = call->max_ms ? call->max_ms : c->d.max_ms;
     k->progress = call->progress || call->on_progress;
-    k->known = mcpi_word_of(mcpi_client_methods, call->tool ? "tools/call" : call->method);
+    k->fresh = call->fresh;
+    k->known = mcpi_word_of(mcpi_client_methods, mcpi_call_method(call));
+    k->log_level = call->log_level ? 1 + mcpi_word_of(mcpi_log_levels, call->log_level) : 0;
     k->waiter = waiter;
     k->on_progress = call->on_progress;
     k->each = call->each;
@@ -8226,7 +8620,7 @@ static mcp_id mcpi_client_send(mcp_client *c, const mcp_call *call, mcpi_level *
     k->user = call->user;
     status = mcpi_slots_add(&c->slots, &k->head.item, MCP_NEVER);
     k->id = k->head.item.id;
-    if (status == MCP_OK && (k->each || !ready) && !mcpi_call_keep(c, k, &p)) status = MCP_ERR_MEMORY;
+    if (status == MCP_OK && mcpi_call_goes_on(c, k) && !mcpi_call_keep(c, k, &p)) status = MCP_ERR_MEMORY;
     if (status == MCP_OK && ready) status = mcpi_call_start(c, k, &p);
     if (status == MCP_OK) { c->live++; return k->id; }
     mcpi_call_free(c, k);
@@ -8251,16 +8645,710 @@ static void mcpi_client_cancelled(mcp_client *c, mcp_id wire, const char *reason
     (void)mcpi_client_end(c);
 }
 
+/* -- subscriptions ----------------------------------------------------------------------------------------------- */
+/* In the modern era a subscription is a request that stays open. A legacy session tells all changes of its lists, and
+   those of a resource after resources/subscribe. There the call that stands for a subscription is never on the wire: it
+   sends a request for each URI, and begins when all are answered. A server that is started again gets what waits for
+   the handshake, so subscriptions too.
+   https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/subscriptions
+   https://modelcontextprotocol.io/specification/2025-11-25/server/resources#subscriptions */
+
+static const char mcpi_listen_lists[] = "toolsListChanged\0resourcesListChanged\0promptsListChanged\0";
+
+/* A request of our own to a legacy server, with one string in its params. The method is in quotes; the string is
+   written as JSON. MCP_OK or a status. */
+static int mcpi_client_quiet(mcp_client *c, const char *method, const char *key, const char *value, size_t n,
+                             mcp_id listen)
+{
+    mcpi_call *k = mcpi_call_new(c, MCPI_ENTRY_CALL);
+    mcpi_parts p;
+    mcp_writer w;
+    int status = MCP_ERR_MEMORY;
+    if (!k) return status;
+    memset(&p, 0, sizeof p);
+    k->idle = k->max = c->d.timeout_ms;
+    k->known = -1;
+    k->quiet = true;
+    k->listen = listen;
+    mcp_writer_init(&w, &c->d.alloc, 0);
+    mcp_put_object(&w, NULL);
+    mcp_put_strn(&w, key, value, n);
+    mcp_put_end(&w);
+    if (mcp_writer_status(&w) == MCP_OK) {
+        p.at[MCPI_PART_METHOD] = method;
+        p.len[MCPI_PART_METHOD] = strlen(method);
+        p.at[MCPI_PART_PARAMS] = w.buf + 1;
+        p.len[MCPI_PART_PARAMS] = w.len - 2;
+        status = mcpi_slots_add(&c->slots, &k->head.item, MCP_NEVER);
+        k->id = k->head.item.id;
+        if (status == MCP_OK && !mcpi_call_keep(c, k, &p)) status = MCP_ERR_MEMORY;
+        if (status == MCP_OK) status = mcpi_call_start(c, k, &p);
+    }
+    mcp_writer_free(&w);
+    if (status == MCP_OK) c->live++;
+    else mcpi_call_free(c, k);
+    return status;
+}
+
+/* What a subscription asks for, parsed into the arena. NULL: no memory. */
+static const mcp_json *mcpi_listen_filter(const mcpi_call *k, mcp_arena *a)
+{
+    size_t n = k->len[MCPI_PART_PARAMS];
+    char *text = (char *)mcp_arena_alloc(a, n + 2);
+    if (!text) return NULL;
+    text[0] = '{';
+    memcpy(text + 1, k->text + k->len[MCPI_PART_METHOD], n);
+    text[n + 1] = '}';
+    return mcp_json_get(mcp_json_parse_inplace(a, text, n + 2, NULL), "notifications");
+}
+
+static int mcpi_listen_start(mcp_client *c, mcpi_call *k)
+{
+    mcp_arena a;
+    const mcp_json *filter, *uri;
+    int status = MCP_OK;
+    mcp_arena_init(&a, &c->d.alloc, 0);
+    filter = mcpi_listen_filter(k, &a);
+    if (!filter) status = MCP_ERR_MEMORY;
+    k->end = MCP_NEVER;
+    if (mcp_json_bool(mcp_json_at(c->info, "/capabilities/resources/subscribe"), false))
+        for (uri = mcp_json_first(mcp_json_get(filter, "resourceSubscriptions")); uri; uri = mcp_json_next(uri)) {
+            size_t n = 0;
+            const char *s = mcp_json_text(uri, &n);
+            if (status == MCP_OK) status = mcpi_client_quiet(c, "\"resources/subscribe\"", "uri", s, n, k->id);
+            if (status == MCP_OK) k->rounds++;
+        }
+    mcp_arena_free(&a);
+    if (status == MCP_OK && !k->rounds) mcpi_slots_deadline(&c->slots, &k->head.item, MCPI_AT_ONCE);
+    return status;
+}
+
+/* A legacy subscription has begun: on_notify hears of it as it would in the modern era. */
+static void mcpi_listen_begun(mcp_client *c, mcpi_call *k)
+{
+    static const char pointers[] =
+        "/capabilities/tools/listChanged\0/capabilities/resources/listChanged\0/capabilities/prompts/listChanged\0";
+    mcp_arena a;
+    mcp_writer w;
+    const mcp_json *filter, *params;
+    size_t at = 0, i;
+    mcp_arena_init(&a, &c->d.alloc, 0);
+    mcp_writer_init(&w, &c->d.alloc, 0);
+    mcpi_slots_deadline(&c->slots, &k->head.item, MCP_NEVER);
+    filter = mcpi_listen_filter(k, &a);
+    mcp_put_object(&w, NULL);
+    mcp_put_object(&w, "_meta");
+    mcp_put_uint(&w, "io.modelcontextprotocol/subscriptionId", k->id);
+    mcp_put_end(&w);
+    mcp_put_object(&w, "notifications");
+    for (i = 0; i < 3; i++) {
+        const char *list = mcpi_word_at(mcpi_listen_lists, (int)i);
+        if (mcp_json_bool(mcp_json_get(filter, list), false)
+            && mcp_json_bool(mcp_json_at(c->info, mcpi_word_at(pointers, (int)i)), false))
+            mcp_put_bool(&w, list, true);
+    }
+    if (k->len[MCPI_PART_INPUT]) {
+        for (i = 0; i < MCPI_PART_INPUT; i++) at += k->len[i];
+        mcp_put_array(&w, "resourceSubscriptions");
+        mcpi_put_bytes(&w, k->text + at, k->len[MCPI_PART_INPUT]);
+        mcp_put_end(&w);
+    }
+    mcp_put_end(&w);
+    mcp_put_end(&w);
+    params = mcp_writer_text(&w, NULL) ? mcp_json_parse(&a, w.buf, w.len, NULL) : NULL;
+    if (!filter || !params) mcpi_call_later(c, k, MCP_ERR_MEMORY, NULL);
+    else if (c->d.on_notify) {
+        c->nest++;
+        c->d.on_notify(c, "notifications/subscriptions/acknowledged", params, c->d.user);
+        c->nest--;
+    }
+    mcp_writer_free(&w);
+    mcp_arena_free(&a);
+}
+
+/* Does another subscription want it? */
+static bool mcpi_listen_shared(mcp_client *c, const mcpi_call *but, const mcp_json *uri)
+{
+    mcpi_entry *e;
+    size_t from = 0;
+    bool found = false;
+    for (; !found && (e = (mcpi_entry *)mcpi_slots_any(&c->slots, c->slots.last, &from)) != NULL; from++) {
+        mcp_arena a;
+        const mcp_json *v;
+        if (e->kind != MCPI_ENTRY_CALL || e->call == but || e->call->known != MCPI_METHOD_LISTEN) continue;
+        mcp_arena_init(&a, &c->d.alloc, 0);
+        v = mcp_json_get(mcpi_listen_filter(e->call, &a), "resourceSubscriptions");
+        for (v = mcp_json_first(v); v && !found; v = mcp_json_next(v)) found = mcpi_equal(v, uri);
+        mcp_arena_free(&a);
+    }
+    return found;
+}
+
+/* A legacy subscription is cancelled. */
+static void mcpi_listen_stop(mcp_client *c, const mcpi_call *k)
+{
+    mcp_arena a;
+    const mcp_json *uri;
+    if (c->phase != MCPI_PHASE_READY
+        || !mcp_json_bool(mcp_json_at(c->info, "/capabilities/resources/subscribe"), false)) return;
+    mcp_arena_init(&a, &c->d.alloc, 0);
+    uri = mcp_json_first(mcp_json_get(mcpi_listen_filter(k, &a), "resourceSubscriptions"));
+    for (; uri; uri = mcp_json_next(uri)) {
+        size_t n = 0;
+        const char *s = mcp_json_text(uri, &n);
+        if (!mcpi_listen_shared(c, k, uri)) (void)mcpi_client_quiet(c, "\"resources/unsubscribe\"", "uri", s, n, 0);
+    }
+    mcp_arena_free(&a);
+}
+
+static void mcpi_call_answer(mcp_client *c, mcpi_call *k, const mcp_msg *m, mcp_arena *a, bool in_frame);
+
+/* Answers from the cache. What went away meanwhile is asked for after all. */
+static void mcpi_call_hit(mcp_client *c, mcpi_call *k)
+{
+    mcp_arena a;
+    mcp_msg m;
+    mcpi_parts p;
+    mcpi_kept *e;
+    int status = MCP_OK;
+    memset(&m, 0, sizeof m);
+    mcp_arena_init(&a, &c->d.alloc, 0);
+    mcpi_call_parts(k, &p);
+    e = *mcpi_kept_find(c, k->known, &p);
+    if (e) m.result = mcp_json_parse(&a, mcpi_kept_text(e) + e->params + e->cursor, e->len, NULL);
+    m.kind = MCP_MSG_RESULT;
+    k->hit = false;
+    if (m.result) mcpi_call_answer(c, k, &m, &a, false);
+    else {
+        bool fresh = k->fresh;
+        k->fresh = true;
+        status = mcpi_call_start(c, k, &p);
+        k->fresh = fresh;
+    }
+    if (status != MCP_OK) mcpi_call_fail(c, k, status, NULL);
+    mcp_arena_free(&a);
+}
+
 /* The server may still be at it: it is told that nobody waits. The connection is fine, and so is the next
-   call. */
+   call. But while a legacy server waits for an answer of ours, its silence is our doing. */
 static void mcpi_call_overdue(mcp_client *c, mcpi_call *k)
 {
     char why[64];
+    int64_t since = c->open_asks ? c->now : c->answered;
+    if (k->known == MCPI_METHOD_LISTEN && c->era == MCP_ERA_LEGACY) { mcpi_listen_begun(c, k); return; }
+    if (k->hit) { mcpi_call_hit(c, k); return; }
+    if (k->end > c->now && mcpi_after(since, k->idle) > c->now) { mcpi_call_touch(c, k, since); return; }
     if (k->end <= c->now) (void)mcpi_say(why, sizeof why, "not done within %d ms in all", k->max);
     else (void)mcpi_say(why, sizeof why, "no answer within %d ms", k->idle);
     c->stats.timeouts++;
     mcpi_client_cancelled(c, k->wire, why);
     mcpi_call_fail(c, k, MCP_ERR_TIMEOUT, why);
+}
+
+/* -- forms ------------------------------------------------------------------------------------------------------- */
+/* What an elicitation asks for is a flat object of simple fields, described in a small part of JSON Schema: strings
+   with a length and a format, numbers with bounds, booleans, and choices, of one or of several. So the check below is
+   whole, without a validator. It is on the server's side: what does not fit never leaves.
+   https://modelcontextprotocol.io/specification/2026-07-28/client/elicitation#requested-schema */
+
+/* Does s begin like the pattern, in which each 0 stands for a digit? */
+static bool mcpi_form_pattern(const char *s, size_t n, const char *pattern)
+{
+    size_t i;
+    for (i = 0; pattern[i]; i++) {
+        if (i >= n) return false;
+        if (pattern[i] == '0' ? s[i] < '0' || s[i] > '9' : s[i] != pattern[i]) return false;
+    }
+    return true;
+}
+
+static int mcpi_form_pair(const char *s)
+{
+    return (s[0] - '0') * 10 + s[1] - '0';
+}
+
+static bool mcpi_form_date(const char *s, size_t n)
+{
+    int year, month, day, days;
+    if (!mcpi_form_pattern(s, n, "0000-00-00")) return false;
+    year = mcpi_form_pair(s) * 100 + mcpi_form_pair(s + 2);
+    month = mcpi_form_pair(s + 5);
+    day = mcpi_form_pair(s + 8);
+    days = month == 2 ? 28 + (year % 4 == 0 && (year % 100 != 0 || year % 400 == 0)) : 30 + ((month + month / 8) & 1);
+    return month >= 1 && month <= 12 && day >= 1 && day <= days;
+}
+
+/* RFC 3339: 2026-07-28T12:30:00.5+02:00 */
+static bool mcpi_form_time(const char *s, size_t n)
+{
+    size_t at = 19;
+    if (!mcpi_form_date(s, n) || n < 20 || (s[10] != 'T' && s[10] != 't')) return false;
+    if (!mcpi_form_pattern(s + 11, n - 11, "00:00:00") || mcpi_form_pair(s + 11) > 23 || mcpi_form_pair(s + 14) > 59
+        || mcpi_form_pair(s + 17) > 60) return false;
+    if (s[at] == '.') {
+        size_t digits = ++at;
+        while (at < n && s[at] >= '0' && s[at] <= '9') at++;
+        if (at == digits || at == n) return false;
+    }
+    if (s[at] == 'Z' || s[at] == 'z') return at + 1 == n;
+    return (s[at] == '+' || s[at] == '-') && at + 6 == n && mcpi_form_pattern(s + at + 1, 5, "00:00")
+        && mcpi_form_pair(s + at + 1) <= 23 && mcpi_form_pair(s + at + 4) <= 59;
+}
+
+/* A scheme, a colon, and something without blanks. */
+static bool mcpi_form_uri(const char *s, size_t n)
+{
+    size_t i, colon = 0;
+    for (i = 0; i < n; i++) {
+        unsigned char ch = (unsigned char)s[i], low = (unsigned char)(ch | 0x20);
+        bool letter = low >= 'a' && low <= 'z';
+        if (ch <= ' ' || ch == 0x7F) return false;
+        if (colon) continue;
+        if (ch == ':' && i) colon = i;
+        else if (!letter && (!i || !((ch >= '0' && ch <= '9') || ch == '+' || ch == '-' || ch == '.'))) return false;
+    }
+    return colon && colon + 1 < n;
+}
+
+/* One @ with something on both sides, and no blanks: what mail servers take is theirs to say. */
+static bool mcpi_form_email(const char *s, size_t n)
+{
+    const char *at = (const char *)memchr(s, '@', n);
+    size_t i;
+    for (i = 0; i < n; i++)
+        if ((unsigned char)s[i] <= ' ' || s[i] == 0x7F) return false;
+    return at && at > s && at + 1 < s + n && !memchr(at + 1, '@', (size_t)(s + n - at - 1));
+}
+
+static const char *mcpi_form_string(const mcp_json *schema, const mcp_json *v)
+{
+    const mcp_json *format = mcp_json_get(schema, "format");
+    size_t n, i;
+    int64_t chars = 0;
+    const char *s = mcp_json_text(v, &n);
+    if (mcp_json_type(v) != MCP_JSON_STRING) return "is not a string";
+    for (i = 0; i < n; i++) chars += ((unsigned char)s[i] & 0xC0) != 0x80;
+    if (chars < mcp_json_int(mcp_json_get(schema, "minLength"), 0)) return "is too short";
+    if (chars > mcp_json_int(mcp_json_get(schema, "maxLength"), INT64_MAX)) return "is too long";
+    if (mcpi_is(format, "email") && !mcpi_form_email(s, n)) return "is not an e-mail address";
+    if (mcpi_is(format, "uri") && !mcpi_form_uri(s, n)) return "is not a URI";
+    if (mcpi_is(format, "date") && !(n == 10 && mcpi_form_date(s, n))) return "is not a date like 2026-07-28";
+    if (mcpi_is(format, "date-time") && !mcpi_form_time(s, n)) return "is not a time like 2026-07-28T12:30:00Z";
+    return NULL;
+}
+
+static const char *mcpi_form_number(const mcp_json *schema, const mcp_json *v, bool integer)
+{
+    const mcp_json *min = mcp_json_get(schema, "minimum"), *max = mcp_json_get(schema, "maximum");
+    double x = mcp_json_num(v, 0);
+    if (mcp_json_type(v) != MCP_JSON_NUMBER) return "is not a number";
+    if (integer && mcp_json_int(v, 0) != mcp_json_int(v, 1) && x < 9e18 && x > -9e18) return "is not an integer";
+    if (min && x < mcp_json_num(min, x)) return "is under the minimum";
+    if (max && x > mcp_json_num(max, x)) return "is over the maximum";
+    return NULL;
+}
+
+/* Is it one of the choices, bare (enum) or with titles (oneOf, anyOf)? True if there are none. */
+static bool mcpi_form_choice(const mcp_json *schema, const mcp_json *v)
+{
+    const mcp_json *bare = mcp_json_get(schema, "enum"), *i, *list = bare;
+    if (!list) list = mcp_json_get(schema, "oneOf");
+    if (!list) list = mcp_json_get(schema, "anyOf");
+    if (mcp_json_type(list) != MCP_JSON_ARRAY) return true;
+    for (i = mcp_json_first(list); i; i = mcp_json_next(i))
+        if (mcpi_equal(bare ? i : mcp_json_get(i, "const"), v)) return true;
+    return false;
+}
+
+static const char *mcpi_form_array(const mcp_json *schema, const mcp_json *v)
+{
+    const mcp_json *i;
+    int64_t n = (int64_t)mcp_json_size(v);
+    if (mcp_json_type(v) != MCP_JSON_ARRAY) return "is not an array";
+    if (n < mcp_json_int(mcp_json_get(schema, "minItems"), 0)) return "has too few items";
+    if (n > mcp_json_int(mcp_json_get(schema, "maxItems"), INT64_MAX)) return "has too many items";
+    for (i = mcp_json_first(v); i; i = mcp_json_next(i)) {
+        if (mcp_json_type(i) != MCP_JSON_STRING) return "has an item that is not a string";
+        if (!mcpi_form_choice(mcp_json_get(schema, "items"), i)) return "has an item that is not one of the choices";
+    }
+    return NULL;
+}
+
+/* What is wrong with the value of a field: a sentence to stand behind its name. NULL: it fits. */
+static const char *mcpi_form_fault(const mcp_json *schema, const mcp_json *v)
+{
+    const mcp_json *type = mcp_json_get(schema, "type");
+    const char *why = NULL;
+    if (mcpi_is(type, "string")) why = mcpi_form_string(schema, v);
+    else if (mcpi_is(type, "number")) why = mcpi_form_number(schema, v, false);
+    else if (mcpi_is(type, "integer")) why = mcpi_form_number(schema, v, true);
+    else if (mcpi_is(type, "array")) return mcpi_form_array(schema, v);
+    else if (mcpi_is(type, "boolean") && mcp_json_type(v) != MCP_JSON_BOOL) why = "is not true or false";
+    return why || mcpi_form_choice(schema, v) ? why : "is not one of the choices";
+}
+
+static bool mcpi_form_requires(const mcp_json *schema, const char *key)
+{
+    const mcp_json *i;
+    for (i = mcp_json_first(mcp_json_get(schema, "required")); i; i = mcp_json_next(i))
+        if (mcpi_is(i, key)) return true;
+    return false;
+}
+
+/* Writes the members of a form: what the program gave, then the defaults of what it left out. A sentence in `why`, and
+   false, if that is not what was asked for. */
+static bool mcpi_put_form(mcp_writer *w, const mcp_json *schema, const mcp_json *content, char *why, size_t cap)
+{
+    const mcp_json *v, *field;
+    if (content && mcp_json_type(content) != MCP_JSON_OBJECT) {
+        (void)mcpi_say(why, cap, "content is not an object");
+        return false;
+    }
+    for (v = mcp_json_first(content); v; v = mcp_json_next(v)) mcp_put_json(w, mcp_json_key(v), v);
+    for (field = mcp_json_first(mcp_json_get(schema, "properties")); field; field = mcp_json_next(field)) {
+        const char *key = mcp_json_key(field), *fault = NULL;
+        const mcp_json *fallback = mcp_json_get(field, "default");
+        v = mcp_json_get(content, key);
+        if (v) fault = mcpi_form_fault(field, v);
+        else if (fallback && !mcpi_form_fault(field, fallback)) mcp_put_json(w, key, fallback);
+        else if (mcpi_form_requires(schema, key)) fault = "is missing";
+        if (!fault) continue;
+        (void)mcpi_say(why, cap, "%s %s", key, fault);
+        return false;
+    }
+    return true;
+}
+
+/* -- questions --------------------------------------------------------------------------------------------------- */
+/* A server has two ways to ask: a legacy one sends a request, a modern one answers ours with what it needs first. To
+   the program both are the same callback. A question is in the table, where the program's answer finds it, and hangs
+   in one of two other places: in a chain by the server's id, where a cancel or a duplicate finds it, or with the call
+   that needs it. */
+
+/* What the program must be able to do to be asked this, in MCPI_CAN_...; 0: some other method. */
+static unsigned mcpi_ask_needs(const char *method, const mcp_json *params)
+{
+    const mcp_json *mode = mcp_json_get(params, "mode");
+    bool tools = mcp_json_get(params, "tools") || mcp_json_get(params, "toolChoice");
+    switch (mcpi_word_of("elicitation/create\0sampling/createMessage\0roots/list\0", method)) {
+    case 0:
+        if (!mode || mcpi_is(mode, "form")) return MCPI_CAN_FORM;
+        return mcpi_is(mode, "url") ? MCPI_CAN_URL : MCPI_CAN_NOTHING;
+    case 1:  return tools ? MCPI_CAN_SAMPLE | MCPI_CAN_SAMPLE_TOOLS : MCPI_CAN_SAMPLE;
+    case 2:  return MCPI_CAN_ROOTS;
+    default: return 0;
+    }
+}
+
+/* Does the program say that it can do nothing of the kind? */
+static bool mcpi_ask_is_unknown(const mcp_client *c, unsigned needs)
+{
+    if (needs & (MCPI_CAN_ELICIT | MCPI_CAN_NOTHING)) return !(c->can & MCPI_CAN_ELICIT);
+    return (needs & (MCPI_CAN_SAMPLE | MCPI_CAN_ROOTS) & ~c->can) != 0;
+}
+
+/* A question; NULL: no memory. Its parts are the id that the answer carries (a key with its quotes, or nothing, where
+   it belongs to a call), the schema of the form, and the elicitationId. */
+static mcpi_call *mcpi_ask_new(mcp_client *c, const char *id, size_t n, const mcp_json *params, unsigned needs)
+{
+    mcpi_call *q = mcpi_call_new(c, MCPI_ENTRY_ASK);
+    mcp_writer w;
+    size_t i;
+    if (!q) return NULL;
+    mcp_writer_init(&w, &c->d.alloc, 0);
+    w.buf = q->text;
+    w.cap = q->cap;
+    mcpi_put_bytes(&w, id, n);
+    q->len[0] = n;
+    for (i = 1; i < 3; i++) {
+        const mcp_json *v = mcp_json_get(params, i == 1 ? "requestedSchema" : "elicitationId");
+        size_t before = w.len;
+        w.comma = w.done = false;
+        if (v && needs == (i == 1 ? MCPI_CAN_FORM : MCPI_CAN_URL)) mcp_put_json(&w, NULL, v);
+        q->len[i] = w.len - before;
+    }
+    q->text = w.buf;
+    q->cap = w.cap;
+    q->needs = needs;
+    if (w.status == MCP_OK && mcpi_slots_add(&c->slots, &q->head.item, MCP_NEVER) == MCP_OK) {
+        q->id = q->head.item.id;
+        return q;
+    }
+    mcpi_call_free(c, q);
+    return NULL;
+}
+
+/* Answers a request of the server's with a result, or with an error if that is NULL. Who asks without end
+   and reads no answer is not a peer to keep. */
+static void mcpi_client_reply(mcp_client *c, const char *id, size_t id_len, const char *result, size_t len,
+                              int code, const char *message)
+{
+    mcp_writer *w;
+    if (c->phase >= MCPI_PHASE_LOST) return;
+    w = mcpi_stream_begin(&c->st);
+    mcpi_put_text(w, "{\"jsonrpc\":\"2.0\",\"id\":");
+    mcpi_put_bytes(w, id, id_len);
+    mcpi_put_text(w, result ? ",\"result\":" : ",\"error\":");
+    if (result) mcpi_put_bytes(w, result, len);
+    else {
+        mcp_put_object(w, NULL);
+        mcp_put_int(w, "code", code);
+        mcp_put_str(w, "message", message);
+        mcp_put_end(w);
+    }
+    mcpi_put_text(w, "}");
+    if (mcpi_client_end(c) != MCP_OK) mcpi_client_no_memory(c);
+    c->replies += c->st.out.len - c->st.mark;
+    if (c->replies > MCPI_QUEUE_HIGH && mcpi_stream_queued(&c->st) > c->d.max_message)
+        mcpi_client_fail(c, MCP_ERR_LIMIT, "the server asks and does not read the answers");
+}
+
+/* A question of a call has its answer. After the last one the request is sent again. What was refused, and cannot be
+   told as a result, ends the call. */
+static void mcpi_input_end(mcp_client *c, mcpi_call *q, int status, const char *result, size_t len)
+{
+    static const char accept[] = "{\"action\":\"accept\"";
+    mcpi_call *k = q->owner;
+    const char *why = NULL;
+    if (status == MCP_OK && q->len[0]) {
+        if ((k->len[MCPI_PART_INPUT] && !mcpi_call_add(c, k, ",", 1)) || !mcpi_call_add(c, k, q->text, q->len[0])
+            || !mcpi_call_add(c, k, ":", 1) || !mcpi_call_add(c, k, result, len)) status = MCP_ERR_MEMORY;
+    } else if (status == MCP_OK && strncmp(result, accept, sizeof accept - 1) != 0) status = MCP_ERR_DECLINED;
+    else if (status == MCP_ERR_UNKNOWN) {
+        status = MCP_ERR_CAPABILITY;
+        why = "the program does not know what the server asks for";
+    }
+    mcpi_ask_free(c, q);
+    if (status == MCP_OK && (k->asked || c->phase != MCPI_PHASE_READY)) return;
+    if (status == MCP_OK) status = mcpi_call_again(c, k);
+    if (status != MCP_OK) mcpi_call_later(c, k, status, why);
+}
+
+/* Ends a question. The user's "no" is a result for an elicitation, which has words for it, and an error
+   elsewhere. */
+static void mcpi_ask_end(mcp_client *c, mcpi_call *q, int status, const char *result, size_t len)
+{
+    const char *message = mcp_strerror(status);
+    int code = MCPI_INTERNAL_ERROR;
+    bool refused = status == MCP_ERR_DECLINED || status == MCP_ERR_CANCELLED;
+    if (refused && q->needs & MCPI_CAN_ELICIT && q->len[0]) {
+        result = status == MCP_ERR_DECLINED ? "{\"action\":\"decline\"}" : "{\"action\":\"cancel\"}";
+        len = strlen(result);
+        status = MCP_OK;
+    }
+    if (q->owner) { mcpi_input_end(c, q, status, result, len); return; }
+    if (status != MCP_OK) result = NULL;
+    if (refused) code = MCPI_USER_REJECTED;
+    else if (status == MCP_ERR_UNKNOWN) { code = MCPI_METHOD_NOT_FOUND; message = "Method not found"; }
+    mcpi_client_reply(c, q->text, q->len[0], result, len, code, message);
+    mcpi_ask_free(c, q);
+}
+
+/* Writes the result of an elicitation as it goes out, action first. MCP_OK, or a status with its sentence. */
+static int mcpi_put_elicited(mcp_client *c, mcp_writer *w, const mcp_json *schema, const mcp_json *answer, bool form)
+{
+    const mcp_json *action = mcp_json_get(answer, "action"), *content = mcp_json_get(answer, "content"), *v;
+    bool accept = !action || mcpi_is(action, "accept");
+    char why[160];
+    why[0] = 0;
+    mcp_put_object(w, NULL);
+    mcp_put_str(w, "action", accept ? "accept" : mcp_json_str(action, NULL));
+    if (!accept && !mcpi_is(action, "decline") && !mcpi_is(action, "cancel"))
+        (void)mcpi_say(why, sizeof why, "action is not accept, decline or cancel");
+    for (v = mcp_json_first(answer); v; v = mcp_json_next(v))
+        if (v != action && v != content) mcp_put_json(w, mcp_json_key(v), v);
+    if (accept && form && (content || schema)) {
+        mcp_put_object(w, "content");
+        if (!mcpi_put_form(w, schema, content, why, sizeof why))
+            return mcpi_client_say(c, MCP_ERR_ARGUMENT, "the answer does not fit the question: %s", why);
+        mcp_put_end(w);
+    }
+    mcp_put_end(w);
+    if (why[0]) return mcpi_client_say(c, MCP_ERR_ARGUMENT, "the answer does not fit the question: %s", why);
+    return w->status == MCP_OK ? MCP_OK : mcpi_client_say_status(c, w->status);
+}
+
+/* Takes the program's answer. One that does not fit leaves the question open: a status with its sentence. */
+static int mcpi_ask_answer(mcp_client *c, mcpi_call *q, int status, const char *result, size_t len)
+{
+    mcp_writer w;
+    mcp_arena a;
+    int rc = MCP_OK;
+    mcp_writer_init(&w, &c->d.alloc, 0);
+    mcp_arena_init(&a, &c->d.alloc, 0);
+    if (status == MCP_OK && q->needs & MCPI_CAN_ELICIT) {
+        const mcp_json *answer = mcp_json_parse(&a, result, len, NULL);
+        const mcp_json *schema = q->len[1] ? mcp_json_parse(&a, q->text + q->len[0], q->len[1], NULL) : NULL;
+        if (!answer || !schema == (q->len[1] != 0)) rc = mcpi_client_say_status(c, MCP_ERR_MEMORY);
+        else rc = mcpi_put_elicited(c, &w, schema, answer, (q->needs & MCPI_CAN_FORM) != 0);
+        if (rc == MCP_OK && !(result = mcp_writer_text(&w, &len))) rc = mcpi_client_say_status(c, MCP_ERR_MEMORY);
+    }
+    if (rc == MCP_OK) mcpi_ask_end(c, q, status, result, len);
+    mcp_writer_free(&w);
+    mcp_arena_free(&a);
+    return rc;
+}
+
+/* Puts a question to the program. The scratch writer is borrowed for the answer: one that is asked meanwhile
+   gets another. */
+static void mcpi_client_ask(mcp_client *c, mcpi_call *q, const char *method, const mcp_json *params)
+{
+    mcp_writer w = c->scratch;
+    mcp_id id = q->id;
+    const char *result = NULL;
+    size_t len = 0;
+    int status, rc = MCP_OK;
+    q->shown = true;
+    mcp_writer_init(&c->scratch, &c->d.alloc, 0);
+    mcp_writer_reset(&w);
+    mcp_put_object(&w, NULL);
+    c->nest++;
+    status = c->d.on_ask(c, id, method, params, &w, c->d.user);
+    c->nest--;
+    if (mcpi_slots_get(&c->slots, id) && status != MCP_ERR_AGAIN) {
+        if (status == MCP_OK) {
+            mcp_put_end(&w);
+            result = mcp_writer_text(&w, &len);
+            if (!result) rc = mcpi_client_say(c, MCP_ERR_FAILED, "the answer to %s cannot be sent: %s", method,
+                                              mcp_strerror(w.status));
+        }
+        if (rc == MCP_OK) rc = mcpi_ask_answer(c, q, status, result, len);
+        if (rc != MCP_OK) {
+            mcpi_client_log(c, 0, "%s", c->error);
+            if (q->owner) mcpi_call_later(c, q->owner, rc, c->error);
+            else mcpi_ask_end(c, q, MCP_ERR_FAILED, NULL, 0);
+        }
+    }
+    mcp_writer_free(&c->scratch);
+    c->scratch = w;
+}
+
+/* -- requests: more input ---------------------------------------------------------------------------------------- */
+/* A modern server that needs something answers a request with what it needs, and forgets it. The request is then sent
+   again, under a new id, with what was asked for and with the server's state, which is none of our business and goes
+   back as it came. A server of 2025-11-25 has one case of this kind: error -32042 names pages that the user has to
+   visit before the call can work.
+   https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/mrtr
+   https://modelcontextprotocol.io/specification/2025-11-25/client/elicitation#url-elicitation-required-error */
+
+/* Its state: NULL, none. Answers of an earlier round are gone. */
+static int mcpi_input_state(mcp_client *c, mcpi_call *k, const mcp_json *state)
+{
+    const char *s;
+    size_t i, n = 0, at = 0;
+    for (i = 0; i < MCPI_PART_STATE; i++) at += k->len[i];
+    k->len[MCPI_PART_STATE] = k->len[MCPI_PART_INPUT] = 0;
+    if (!state) return MCP_OK;
+    mcpi_client_clear(c);
+    mcpi_put_lexeme(&c->scratch, NULL, state);
+    s = mcp_writer_text(&c->scratch, &n);
+    if (!s || !mcpi_grow(&c->d.alloc, &k->text, &k->cap, at + n, 0)) return MCP_ERR_MEMORY;
+    memcpy(k->text + at, s, n);
+    k->len[MCPI_PART_STATE] = n;
+    return MCP_OK;
+}
+
+/* One thing that is asked for: its method and params. -32042 lists the params alone. */
+static const char *mcpi_input_method(const mcp_json *item, bool bare, const mcp_json **params)
+{
+    *params = bare ? item : mcp_json_get(item, "params");
+    return bare ? "elicitation/create" : mcp_json_str(mcp_json_get(item, "method"), NULL);
+}
+
+/* May all of it be asked? MCP_OK, or a status and its sentence. */
+static int mcpi_input_check(const mcp_client *c, const mcp_json *list, bool bare, const char **why)
+{
+    const mcp_json *i, *params;
+    for (i = mcp_json_first(list); i; i = mcp_json_next(i)) {
+        const char *method = mcpi_input_method(i, bare, &params);
+        unsigned needs = method ? mcpi_ask_needs(method, params) : 0;
+        *why = "the server asks for input of an unknown kind";
+        if (!needs || (bare && needs != MCPI_CAN_URL)) return MCP_ERR_PROTOCOL;
+        if (params && mcp_json_type(params) != MCP_JSON_OBJECT) return MCP_ERR_PROTOCOL;
+        *why = "the server asks for input that this client did not say it can give";
+        if (needs & ~c->can) return MCP_ERR_CAPABILITY;
+    }
+    return MCP_OK;
+}
+
+/* Opens a question for each thing that is asked for, in order, before any is shown. */
+static bool mcpi_input_open(mcp_client *c, mcpi_call *k, const mcp_json *list, bool bare)
+{
+    const mcp_json *i, *params;
+    mcpi_call **end = &k->asked;
+    for (i = mcp_json_first(list); i; i = mcp_json_next(i)) {
+        const char *method = mcpi_input_method(i, bare, &params), *key = NULL;
+        size_t n = 0;
+        mcpi_call *q;
+        if (!bare) {
+            if (mcp_json_get(list, mcp_json_key(i)) != i) continue;         /* of equal keys the last one counts */
+            mcpi_client_clear(c);
+            key = mcp_json_keyn(i, &n);
+            mcp_put_strn(&c->scratch, NULL, key, n);
+            key = mcp_writer_text(&c->scratch, &n);
+            if (!key) return false;
+        }
+        q = mcpi_ask_new(c, key, n, params, mcpi_ask_needs(method, params));
+        if (!q) return false;
+        q->owner = k;
+        q->item = i;
+        *end = q;
+        end = &q->next;
+    }
+    return true;
+}
+
+/* The call needs this before it can go on. MCP_OK: it is being asked for, or even over; else the status that the call
+   ends with, and its sentence. list: inputRequests, or the array of -32042. */
+static int mcpi_call_input(mcp_client *c, mcpi_call *k, const mcp_json *list, const mcp_json *state, const char **why)
+{
+    bool bare = mcp_json_type(list) == MCP_JSON_ARRAY;
+    mcp_id id = k->id;
+    mcpi_call *q;
+    int status;
+    *why = "the server asks for input where that is not possible";
+    if (k->known < 0 || k->known >= MCPI_METHOD_TOOLS_LIST) return MCP_ERR_PROTOCOL;
+    *why = "the server asks for input and does not say what";
+    if ((!list && !state) || (state && mcp_json_type(state) != MCP_JSON_STRING) || (bare && !mcp_json_first(list))
+        || (list && !bare && mcp_json_type(list) != MCP_JSON_OBJECT) || bare != (c->era == MCP_ERA_LEGACY))
+        return MCP_ERR_PROTOCOL;
+    *why = "the server asks again and again";
+    if (++k->rounds > c->d.max_rounds || mcp_json_size(list) > (size_t)c->d.max_pending) return MCP_ERR_LIMIT;
+    status = mcpi_input_check(c, list, bare, why);
+    if (status != MCP_OK) return status;
+    *why = NULL;
+    status = mcpi_input_state(c, k, state);
+    if (status == MCP_OK && !mcpi_input_open(c, k, list, bare)) status = MCP_ERR_MEMORY;
+    if (status == MCP_OK && !k->asked) status = mcpi_call_again(c, k);
+    if (status != MCP_OK) return status;
+    if (k->asked) mcpi_slots_deadline(&c->slots, &k->head.item, k->end);    /* the user's time is not the server's */
+    for (;;) {
+        const mcp_json *params;
+        const char *method;
+        if (!mcpi_slots_get(&c->slots, id)) return MCP_OK;
+        for (q = k->asked; q && q->shown; ) q = q->next;
+        if (!q) return MCP_OK;
+        method = mcpi_input_method(q->item, bare, &params);
+        mcpi_client_ask(c, q, method, params);
+    }
+}
+
+/* The user is through with a page, says the server: what waited for it goes on. */
+static void mcpi_client_completed(mcp_client *c, const mcp_json *params)
+{
+    size_t from = 0, n;
+    const char *id;
+    mcpi_entry *e;
+    mcpi_client_clear(c);
+    mcp_put_json(&c->scratch, NULL, mcp_json_get(params, "elicitationId"));
+    id = mcp_writer_text(&c->scratch, &n);
+    for (; id && (e = (mcpi_entry *)mcpi_slots_any(&c->slots, c->slots.last, &from)) != NULL; from++) {
+        mcpi_call *q = e->call;
+        if (e->kind != MCPI_ENTRY_ASK || !q->owner || !q->shown || q->len[2] != n
+            || memcmp(q->text + q->len[0] + q->len[1], id, n) != 0) continue;
+        mcpi_ask_end(c, q, MCP_OK, "{\"action\":\"accept\"}", 19);
+        return;
+    }
 }
 
 /* -- requests: answers ------------------------------------------------------------------------------------------- */
@@ -8301,10 +9389,8 @@ static bool mcpi_call_circles(mcp_client *c, mcpi_call *k, const mcp_json *page)
 /* Asks for the next page: the same parts with another cursor, under a new id. */
 static int mcpi_call_next(mcp_client *c, mcpi_call *k, const mcp_json *cursor)
 {
-    mcpi_parts p;
     const char *s;
     size_t i, n, at = 0;
-    int status;
     for (i = 0; i < MCPI_PART_CURSOR; i++) at += k->len[i];
     mcpi_client_clear(c);
     mcpi_put_lexeme(&c->scratch, NULL, cursor);
@@ -8312,18 +9398,15 @@ static int mcpi_call_next(mcp_client *c, mcpi_call *k, const mcp_json *cursor)
     if (!s || !mcpi_grow(&c->d.alloc, &k->text, &k->cap, at + n, 0)) return MCP_ERR_MEMORY;
     memcpy(k->text + at, s, n);
     k->len[MCPI_PART_CURSOR] = n;
-    mcpi_slots_remove(&c->slots, &k->page.item);
-    status = mcpi_slots_add(&c->slots, &k->page.item, MCP_NEVER);
-    if (status != MCP_OK) return status;
-    mcpi_call_parts(k, &p);
-    return mcpi_call_start(c, k, &p);
+    k->len[MCPI_PART_STATE] = k->len[MCPI_PART_INPUT] = 0;
+    return mcpi_call_again(c, k);
 }
 
 /* Where the items are: under the name the method is known for, else the first array. */
 static const mcp_json *mcpi_call_list(const mcpi_call *k, const mcp_json *result)
 {
     const mcp_json *v;
-    if (k->known >= MCPI_METHOD_TOOLS_LIST)
+    if (k->known >= MCPI_METHOD_TOOLS_LIST && k->known < MCPI_METHOD_LISTEN)
         return mcp_json_get(result, mcpi_word_at(mcpi_client_lists, k->known - MCPI_METHOD_TOOLS_LIST));
     for (v = mcp_json_first(result); v && mcp_json_type(v) != MCP_JSON_ARRAY; ) v = mcp_json_next(v);
     return v;
@@ -8374,29 +9457,17 @@ static const char *mcpi_error_text(const mcp_json *error)
     return mcp_json_str(mcp_json_get(error, "message"), "");
 }
 
-/* Is a modern result complete? Otherwise a status and its sentence. A request that needs more input will
-   be continued here, with its parts under a new id. */
-static int mcpi_call_check(const mcp_client *c, const mcpi_call *k, const mcp_json *result, const char **why)
-{
-    const mcp_json *type = c->era == MCP_ERA_MODERN ? mcp_json_get(result, "resultType") : NULL;
-    if (!type || mcpi_is(type, "complete")) return MCP_OK;
-    *why = "the result has an unknown resultType";
-    if (!mcpi_is(type, "input_required")) return MCP_ERR_PROTOCOL;
-    *why = "the server asks for input that this client cannot give";
-    return k->known >= 0 && k->known < MCPI_METHOD_TOOLS_LIST ? MCP_ERR_CAPABILITY : MCP_ERR_PROTOCOL;
-}
-
 /* The first page of a list that a server need not have. One without resources does not know the method, and
    that is an empty list. */
 static bool mcpi_call_is_optional(const mcpi_call *k)
 {
-    return k->each && !k->pages && k->known > MCPI_METHOD_TOOLS_LIST;
+    return k->each && !k->pages && k->known > MCPI_METHOD_TOOLS_LIST && k->known < MCPI_METHOD_LISTEN;
 }
 
 /* An answer to a call, valid or not. What it says is taken as it is, and an error object that lacks its
    code or its message is still an error: the one thing that must not happen is that the request stays
    open. */
-static void mcpi_call_answer(mcp_client *c, mcpi_call *k, const mcp_msg *m)
+static void mcpi_call_answer(mcp_client *c, mcpi_call *k, const mcp_msg *m, mcp_arena *a, bool in_frame)
 {
     mcp_reply r;
     const char *why = m->why;
@@ -8404,26 +9475,36 @@ static void mcpi_call_answer(mcp_client *c, mcpi_call *k, const mcp_msg *m)
     mcpi_call_unwire(c, k);
     memset(&r, 0, sizeof r);
     r.message = "";
-    r.priv = &c->st.in->arena;
+    r.priv = a;
     if (m->kind == MCP_MSG_RESULT) {
+        const mcp_json *type = c->era == MCP_ERA_MODERN ? mcp_json_get(m->result, "resultType") : NULL;
         r.result = m->result;
-        status = mcpi_call_check(c, k, m->result, &why);
+        why = "the result has an unknown resultType";
+        if (mcpi_is(type, "input_required")) {
+            status = mcpi_call_input(c, k, mcp_json_get(r.result, "inputRequests"),
+                                     mcp_json_get(r.result, "requestState"), &why);
+            if (status == MCP_OK) return;
+        } else if (!type || mcpi_is(type, "complete")) status = MCP_OK;
+        if (status == MCP_OK && in_frame) mcpi_kept_add(c, k, m->result);
         if (status == MCP_OK && k->each && !mcpi_call_page(c, k, m->result)) return;
     } else if (m->kind == MCP_MSG_ERROR) {
         status = MCP_ERR_PEER;
         r.code = mcpi_error_code(m->error);
         r.message = mcpi_error_text(m->error);
         r.data = mcp_json_get(m->error, "data");
+        if (k->len[MCPI_PART_CURSOR]) mcpi_kept_forget(c, k->known, NULL);
         if (r.code == MCPI_METHOD_NOT_FOUND && mcpi_call_is_optional(k)) {
             status = MCP_OK;
             r.code = 0;
             r.message = "";
             r.data = NULL;
-            r.result = mcp_json_parse(&c->st.in->arena, "{}", 2, NULL);
+            r.result = mcp_json_parse(a, "{}", 2, NULL);
+        } else if (r.code == MCPI_URL_ELICITATION && (c->can & MCPI_CAN_URL)) {
+            if (mcpi_call_input(c, k, mcp_json_get(r.data, "elicitations"), NULL, &why) == MCP_OK) return;
         }
     }
     r.status = status;
-    if (status == MCP_OK || status == MCP_ERR_PEER) mcpi_call_end(c, k, &r, true);
+    if (status == MCP_OK || status == MCP_ERR_PEER) mcpi_call_end(c, k, &r, in_frame);
     else mcpi_call_fail(c, k, status, why);
 }
 
@@ -8433,8 +9514,8 @@ static void mcpi_call_answer(mcp_client *c, mcpi_call *k, const mcp_msg *m)
 
      answers with versions        modern, if ours is among them; initialize, if only legacy ones of ours are;
                                   else there is no version in common
-     answers -32022               the same for the versions that it says it supports, but what it has just
-                                  refused is not tried again
+     answers -32022               the same for the versions that it says it supports; what it has just
+                                  refused is tried once more, and no further
      answers -32020 or -32021     it is modern, and the error stands
      answers anything else        it is legacy: initialize
      is silent for probe_ms       initialize too; a late good answer still wins
@@ -8457,7 +9538,7 @@ static void mcpi_client_hello(mcp_client *c, mcpi_entry *e, const mcpi_parts *p,
     int status = mcpi_slots_add(&c->slots, &e->item, MCP_NEVER);
     if (status == MCP_OK) {
         c->waiting++;
-        status = mcpi_client_put(c, e->item.id, p, modern, false);
+        status = mcpi_client_put(c, e->item.id, p, modern, false, 0);
     }
     if (status != MCP_OK) mcpi_client_no_memory(c);
 }
@@ -8534,7 +9615,7 @@ static void mcpi_client_no_version(mcp_client *c, const mcp_json *theirs)
 /* The handshake is over. What waited for it goes out, in order; ids count up, so that is the order of ids. */
 static void mcpi_client_ready(mcp_client *c, int version, const mcp_json *result)
 {
-    mcp_id id;
+    mcp_id id, last = c->slots.last;
     mcpi_entry_drop(c, &c->probe);
     mcpi_entry_drop(c, &c->init);
     c->info = mcp_json_copy(&c->info_arena, result);
@@ -8547,14 +9628,14 @@ static void mcpi_client_ready(mcp_client *c, int version, const mcp_json *result
         if (mcpi_client_end(c) != MCP_OK) c->info = NULL;
     }
     if (!c->info) { mcpi_client_no_memory(c); return; }
-    for (id = 1; id <= c->slots.last; id++) {
+    for (id = 1; id <= last; id++) {
         mcpi_entry *e = (mcpi_entry *)mcpi_slots_get(&c->slots, id);
         mcpi_parts p;
         int status;
         if (!e || e->kind != MCPI_ENTRY_CALL) continue;
         mcpi_call_parts(e->call, &p);
         status = mcpi_call_start(c, e->call, &p);
-        if (status != MCP_OK) mcpi_call_later(c, e->call, status);
+        if (status != MCP_OK) mcpi_call_later(c, e->call, status, NULL);
     }
     c->told = true;
     if (!c->d.on_ready) return;
@@ -8586,6 +9667,11 @@ static void mcpi_client_probed(mcp_client *c, const mcp_msg *m)
     }
     best = mcpi_client_best_of(versions);
     if (best == MCPI_VERSION_MODERN && code == 0) { mcpi_client_ready(c, best, m->result); return; }
+    if (best == MCPI_VERSION_MODERN && !c->probed_again) {
+        c->probed_again = true;
+        mcpi_client_probe(c);
+        return;
+    }
     if (versions || code == MCPI_UNSUPPORTED_VERSION) {
         if (best == MCPI_VERSION_MODERN)
             mcpi_client_fail(c, MCP_ERR_VERSION, "the server refused %s, which it says it supports",
@@ -8657,97 +9743,7 @@ static void mcpi_client_start_tick(mcp_client *c)
 
 /* -- what the server asks ---------------------------------------------------------------------------------------- */
 /* Legacy servers send requests too: for roots, for sampling, to ask the user. An id of theirs has nothing
-   to do with ours, and is echoed with its own digits or characters. A question that the user puts off is
-   kept in two places: in the table, where the user's answer finds it, and in a chain by the server's id,
-   where a cancel or a duplicate does. */
-
-/* Answers a request of the server's with a result, or with an error if that is NULL. Who asks without end
-   and reads no answer is not a peer to keep. */
-static void mcpi_client_reply(mcp_client *c, const char *id, size_t id_len, const char *result, size_t len,
-                              int code, const char *message)
-{
-    mcp_writer *w;
-    if (c->phase >= MCPI_PHASE_LOST) return;
-    w = mcpi_stream_begin(&c->st);
-    mcpi_put_text(w, "{\"jsonrpc\":\"2.0\",\"id\":");
-    mcpi_put_bytes(w, id, id_len);
-    mcpi_put_text(w, result ? ",\"result\":" : ",\"error\":");
-    if (result) mcpi_put_bytes(w, result, len);
-    else {
-        mcp_put_object(w, NULL);
-        mcp_put_int(w, "code", code);
-        mcp_put_str(w, "message", message);
-        mcp_put_end(w);
-    }
-    mcpi_put_text(w, "}");
-    if (mcpi_client_end(c) != MCP_OK) mcpi_client_no_memory(c);
-    c->replies += c->st.out.len - c->st.mark;
-    if (c->replies > MCPI_QUEUE_HIGH && mcpi_stream_queued(&c->st) > c->d.max_message)
-        mcpi_client_fail(c, MCP_ERR_LIMIT, "the server asks and does not read the answers");
-}
-
-/* Where the question with this id hangs, or would hang. */
-static mcpi_call **mcpi_ask_find(mcp_client *c, const char *id, size_t n)
-{
-    unsigned h = 0;
-    size_t i;
-    mcpi_call **at;
-    for (i = 0; i < n; i++) h = h * 31u + (unsigned char)id[i];
-    at = &c->asks[(h ^ h >> 8) % MCPI_ASK_CHAINS];
-    while (*at && !((*at)->len[0] == n && memcmp((*at)->text, id, n) == 0)) at = &(*at)->next;
-    return at;
-}
-
-static void mcpi_ask_free(mcp_client *c, mcpi_call *k)
-{
-    mcpi_call **at = mcpi_ask_find(c, k->text, k->len[0]);
-    *at = k->next;
-    c->open_asks--;
-    mcpi_call_free(c, k);
-}
-
-/* Answers a question. The user's "no" is a result for an elicitation, which has words for it, and an error
-   elsewhere. */
-static void mcpi_ask_end(mcp_client *c, mcpi_call *k, int status, const char *result, size_t len)
-{
-    const char *message = mcp_strerror(status);
-    int code = MCPI_INTERNAL_ERROR;
-    if ((status == MCP_ERR_DECLINED || status == MCP_ERR_CANCELLED) && k->elicitation) {
-        result = status == MCP_ERR_DECLINED ? "{\"action\":\"decline\"}" : "{\"action\":\"cancel\"}";
-        len = strlen(result);
-    } else if (status == MCP_ERR_DECLINED || status == MCP_ERR_CANCELLED) code = MCPI_USER_REJECTED;
-    else if (status == MCP_ERR_UNKNOWN) { code = MCPI_METHOD_NOT_FOUND; message = "Method not found"; }
-    mcpi_client_reply(c, k->text, k->len[0], result, len, code, message);
-    mcpi_ask_free(c, k);
-}
-
-/* Puts a question to the user. The scratch writer is borrowed for the answer: one that is asked meanwhile
-   gets another. */
-static void mcpi_client_ask(mcp_client *c, mcpi_call *k, const mcp_msg *m)
-{
-    mcp_writer w = c->scratch;
-    mcp_id id = k->id;
-    const char *result = NULL;
-    size_t len = 0;
-    int status;
-    mcp_writer_init(&c->scratch, &c->d.alloc, 0);
-    mcp_writer_reset(&w);
-    mcp_put_object(&w, NULL);
-    c->nest++;
-    status = c->d.on_ask(c, id, m->method, m->params, &w, c->d.user);
-    c->nest--;
-    if (status == MCP_OK) {
-        mcp_put_end(&w);
-        result = mcp_writer_text(&w, &len);
-        if (!result) {
-            status = MCP_ERR_FAILED;
-            mcpi_client_log(c, 0, "the answer to %s cannot be sent: %s", m->method, mcp_strerror(w.status));
-        }
-    }
-    if (mcpi_slots_get(&c->slots, id) && status != MCP_ERR_AGAIN) mcpi_ask_end(c, k, status, result, len);
-    mcp_writer_free(&c->scratch);
-    c->scratch = w;
-}
+   to do with ours, and is echoed with its own digits or characters. */
 
 /* A server's id as it has to be echoed, in scratch; NULL: no memory. */
 static const char *mcpi_client_lexeme(mcp_client *c, const mcp_json *id, size_t *n)
@@ -8763,7 +9759,8 @@ static void mcpi_client_request(mcp_client *c, const mcp_msg *m)
 {
     size_t n = 0;
     const char *id;
-    mcpi_call *k;
+    unsigned needs;
+    mcpi_call *q;
     if (c->era == MCP_ERA_MODERN) {
         c->stats.bad++;
         mcpi_client_log(c, 1, "the server sent a request, which %s does not have: %s", MCP_PROTOCOL_MODERN,
@@ -8778,28 +9775,27 @@ static void mcpi_client_request(mcp_client *c, const mcp_msg *m)
     if (!id) { mcpi_client_no_memory(c); return; }
     if (m->kind == MCP_MSG_BAD) { mcpi_client_reply(c, id, n, NULL, 0, m->code, m->why); return; }
     if (strcmp(m->method, "ping") == 0) { mcpi_client_reply(c, id, n, "{}", 2, 0, NULL); return; }
-    if (!c->d.on_ask) {
+    needs = mcpi_ask_needs(m->method, m->params);
+    if (!c->d.on_ask || mcpi_ask_is_unknown(c, needs)) {
         mcpi_client_reply(c, id, n, NULL, 0, MCPI_METHOD_NOT_FOUND, "Method not found");
+        return;
+    }
+    if (needs & ~c->can) {
+        mcpi_client_reply(c, id, n, NULL, 0, MCPI_INVALID_PARAMS, "the client did not say that it can do this");
         return;
     }
     if (*mcpi_ask_find(c, id, n)) {
         mcpi_client_reply(c, id, n, NULL, 0, MCPI_INVALID_REQUEST, "this id is in use");
         return;
     }
-    k = c->open_asks < c->d.max_pending ? mcpi_call_new(c, MCPI_ENTRY_ASK) : NULL;
-    if (!k || !mcpi_grow(&c->d.alloc, &k->text, &k->cap, n, 0)
-        || mcpi_slots_add(&c->slots, &k->head.item, MCP_NEVER) != MCP_OK) {
-        if (k) mcpi_call_free(c, k);
+    q = c->open_asks < c->d.max_pending ? mcpi_ask_new(c, id, n, m->params, needs) : NULL;
+    if (!q) {
         mcpi_client_reply(c, id, n, NULL, 0, MCPI_INTERNAL_ERROR, "too many open requests");
         return;
     }
-    memcpy(k->text, id, n);
-    k->len[0] = n;
-    k->id = k->head.item.id;
-    k->elicitation = strcmp(m->method, "elicitation/create") == 0;
-    *mcpi_ask_find(c, id, n) = k;
+    *mcpi_ask_find(c, q->text, q->len[0]) = q;
     c->open_asks++;
-    mcpi_client_ask(c, k, m);
+    mcpi_client_ask(c, q, m->method, m->params);
 }
 
 /* -- what the server tells --------------------------------------------------------------------------------------- */
@@ -8819,18 +9815,53 @@ static void mcpi_client_progress(mcp_client *c, const mcp_json *params)
     c->nest--;
 }
 
-static void mcpi_client_notification(mcp_client *c, const mcp_msg *m)
+/* Something is taken back: a question of a legacy server, or a subscription of a modern one's. */
+static void mcpi_client_taken_back(mcp_client *c, const mcp_json *id)
 {
-    if (strcmp(m->method, "notifications/progress") == 0) { mcpi_client_progress(c, m->params); return; }
-    if (strcmp(m->method, "notifications/cancelled") == 0 && c->open_asks) {
-        const mcp_json *id = mcp_json_get(m->params, "requestId");
-        size_t n = 0;
+    size_t n = 0;
+    if (c->era == MCP_ERA_MODERN) {
+        mcpi_call *k = mcpi_client_find(c, mcp_pending_id(id));
+        mcp_reply r;
+        if (!k || k->known != MCPI_METHOD_LISTEN) { c->stats.unknown++; return; }
+        mcpi_reply_local(&r, MCP_OK);
+        mcpi_call_end(c, k, &r, false);
+    } else if (c->open_asks) {
         const char *s = mcpi_is_id(id) ? mcpi_client_lexeme(c, id, &n) : NULL;
-        mcpi_call *k = s ? *mcpi_ask_find(c, s, n) : NULL;
-        if (k) mcpi_ask_free(c, k);
+        mcpi_call *q = s ? *mcpi_ask_find(c, s, n) : NULL;
+        if (q) mcpi_ask_free(c, q);
         else c->stats.unknown++;
     }
-    if (!c->d.on_notify) return;
+}
+
+/* Does it belong to a subscription that is open, and has that begun? Else it is nothing to us. */
+static bool mcpi_client_listens(mcp_client *c, int change, const mcp_json *params)
+{
+    const mcp_json *id = mcp_json_at(params, "/_meta/io.modelcontextprotocol~1subscriptionId");
+    mcpi_call *k = mcpi_client_find(c, mcp_pending_id(id));
+    if (k && k->known == MCPI_METHOD_LISTEN && change == 0 && !k->acked) {
+        k->acked = true;
+        mcpi_slots_deadline(&c->slots, &k->head.item, k->end);
+        return true;
+    }
+    if (k && k->known == MCPI_METHOD_LISTEN && change && k->acked) return true;
+    c->stats.unknown++;
+    return false;
+}
+
+static void mcpi_client_notification(mcp_client *c, const mcp_msg *m)
+{
+    int change = mcpi_word_of(mcpi_changes, m->method);
+    if (strcmp(m->method, "notifications/progress") == 0) { mcpi_client_progress(c, m->params); return; }
+    if (change > MCPI_CHANGE_NONE && c->d.cache_bytes) mcpi_kept_change(c, change, m->params);
+    if (change >= 0 && c->era == MCP_ERA_MODERN && !mcpi_client_listens(c, change, m->params)) return;
+    if (change > MCPI_CHANGE_NONE && change < MCPI_CHANGE_UPDATED && c->d.cache_bytes) {
+        c->untold |= 1u << change;
+        return;
+    }
+    if (strcmp(m->method, "notifications/cancelled") == 0)
+        mcpi_client_taken_back(c, mcp_json_get(m->params, "requestId"));
+    if (strcmp(m->method, "notifications/elicitation/complete") == 0) mcpi_client_completed(c, m->params);
+    if (!c->d.on_notify || c->freed) return;
     c->nest++;
     c->d.on_notify(c, m->method, m->params, c->d.user);
     c->nest--;
@@ -8853,7 +9884,7 @@ static void mcpi_client_answered(mcp_client *c, const mcp_msg *m, const mcp_json
 {
     mcp_id n = mcp_pending_id(id);
     mcpi_call *k = mcpi_client_find(c, n);
-    if (k) mcpi_call_answer(c, k, m);
+    if (k) mcpi_call_answer(c, k, m, &c->st.in->arena, true);
     else if (n && n == c->probe.item.id) mcpi_client_probed(c, m);
     else if (n && n == c->init.item.id) mcpi_client_initialized(c, m);
     else {
@@ -8904,18 +9935,6 @@ static void mcpi_client_message(mcp_client *c, const mcp_json *value)
         else if (m.id && m.method) mcpi_client_request(c, &m);
         break;
     }
-}
-
-static bool mcpi_has_word(const char *s, size_t n, const char *word)
-{
-    size_t k = strlen(word);
-    const char *end = s + n;
-    for (; (size_t)(end - s) >= k; s++) {
-        s = (const char *)memchr(s, word[0], (size_t)(end - s) - k + 1);
-        if (!s) return false;
-        if (memcmp(s, word, k) == 0) return true;
-    }
-    return false;
 }
 
 /* If exactly one request is out, what cannot be read was its answer: it fails, so that nobody waits in
@@ -9273,10 +10292,35 @@ static void mcpi_client_run_posts(mcp_client *c)
 }
 #endif
 
+/* What is due, and was at the start. */
+static void mcpi_client_due(mcp_client *c, int64_t until)
+{
+    size_t n = c->slots.count;
+    mcpi_item *it;
+    for (; n && !c->freed && (it = mcpi_slots_due(&c->slots, until)) != NULL; n--)
+        mcpi_call_overdue(c, ((mcpi_entry *)it)->call);
+}
+
+/* Tells the program which lists have changed, each once. What changes while it is told is for the next turn. */
+static void mcpi_client_tell(mcp_client *c)
+{
+    unsigned what = c->untold;
+    int i;
+    if (!what || c->telling || c->freed) return;
+    c->untold = 0;
+    c->telling = true;
+    for (i = MCPI_CHANGE_TOOLS; i < MCPI_CHANGE_UPDATED; i++) {
+        if (!(what >> i & 1) || !c->d.on_notify || c->freed) continue;
+        c->nest++;
+        c->d.on_notify(c, mcpi_word_at(mcpi_changes, i), NULL, c->d.user);
+        c->nest--;
+    }
+    c->telling = false;
+}
+
 /* All that can be done now. */
 static void mcpi_client_turn(mcp_client *c)
 {
-    mcpi_item *it;
     c->now = mcpi_client_clock(c);
 #ifndef MCP_NO_POSIX
     if (c->err_ready) mcpi_client_read_stderr(c);
@@ -9284,10 +10328,12 @@ static void mcpi_client_turn(mcp_client *c)
     if (c->box_ready) mcpi_client_run_posts(c);
     c->box_ready = false;
 #endif
+    mcpi_client_due(c, MCPI_AT_ONCE);
+    mcpi_client_tell(c);
     mcpi_client_read(c);
     if (!c->stop) {
-        while (!c->freed && (it = mcpi_slots_due(&c->slots, c->now)) != NULL)
-            mcpi_call_overdue(c, ((mcpi_entry *)it)->call);
+        mcpi_client_tell(c);
+        mcpi_client_due(c, c->now);
         mcpi_client_settle_done(c);
         if (!mcpi_client_leaving(c)) mcpi_client_tick(c);
         if (c->status != MCP_OK && !c->freed) mcpi_client_settle_all(c);
@@ -9361,6 +10407,20 @@ static bool mcpi_client_copy_list(mcp_client *c, const char *const *from, const 
 }
 #endif
 
+/* Which questions the capabilities allow. */
+static unsigned mcpi_client_abilities(const mcp_json *caps)
+{
+    const mcp_json *elicit = mcp_json_get(caps, "elicitation"), *sample = mcp_json_get(caps, "sampling");
+    const mcp_json *url = mcp_json_get(elicit, "url");
+    unsigned can = 0;
+    if (elicit && (!url || mcp_json_get(elicit, "form"))) can |= MCPI_CAN_FORM;
+    if (url) can |= MCPI_CAN_URL;
+    if (sample) can |= MCPI_CAN_SAMPLE;
+    if (mcp_json_get(sample, "tools")) can |= MCPI_CAN_SAMPLE_TOOLS;
+    if (mcp_json_get(caps, "roots")) can |= MCPI_CAN_ROOTS;
+    return can;
+}
+
 /* Writes what each modern request says of us. False: no memory; another mistake is kept as the client's
    failure. */
 static bool mcpi_client_describe(mcp_client *c, const mcp_client_desc *d)
@@ -9382,6 +10442,11 @@ static bool mcpi_client_describe(mcp_client *c, const mcp_client_desc *d)
     mcp_put_end(w);
     text = mcp_writer_text(w, &c->meta_len);
     c->meta = text ? mcpi_client_copy(c, text, c->meta_len) : NULL;
+    if (d->on_ask && d->capabilities) {
+        const mcp_json *caps = mcp_json_parse(&c->arena, d->capabilities, MCP_NTS, NULL);
+        if (!caps) return false;
+        c->can = mcpi_client_abilities(caps);
+    }
     return c->meta != NULL;
 }
 
@@ -9410,6 +10475,7 @@ static void mcpi_client_destroy(mcp_client *c)
     while (c->phase != MCPI_PHASE_ENDED) mcpi_client_pump(c, -1);
     mcpi_stream_free(&c->st);
     mcpi_slots_free(&c->slots);
+    while (c->kept) mcpi_kept_drop(c, &c->kept);
     while ((k = c->pool) != NULL) {
         c->pool = k->next;
         mcpi_free(&a, k->text, k->cap);
@@ -9440,6 +10506,7 @@ static void mcpi_client_defaults(mcp_client *c, const mcp_client_desc *d)
     c->d.grace_ms = mcpi_or(d->grace_ms, 2000);
     c->d.max_pending = d->max_pending > 0 ? d->max_pending : 4096;
     c->d.max_pages = d->max_pages > 0 ? d->max_pages : 10000;
+    c->d.max_rounds = d->max_rounds > 0 ? d->max_rounds : 10;
     if (c->d.grace_ms < 0) c->d.grace_ms = 0;
     if (!c->d.max_message) c->d.max_message = MCPI_MAX_MESSAGE;
     if (!c->d.max_queue) c->d.max_queue = 2 * MCPI_MAX_MESSAGE;
@@ -9558,10 +10625,43 @@ int mcp_client_cancel(mcp_client *c, mcp_id id, const char *reason)
 {
     mcpi_entry *e = c ? (mcpi_entry *)mcpi_slots_get(&c->slots, id) : NULL;
     if (!e || e->kind != MCPI_ENTRY_CALL) return MCP_ERR_UNKNOWN;
+    if (e->call->known == MCPI_METHOD_LISTEN && c->era == MCP_ERA_LEGACY) mcpi_listen_stop(c, e->call);
     mcpi_client_cancelled(c, e->call->wire, reason);
     c->stats.cancelled++;
-    mcpi_call_later(c, e->call, MCP_ERR_CANCELLED);
+    mcpi_call_later(c, e->call, MCP_ERR_CANCELLED, NULL);
     return MCP_OK;
+}
+
+mcp_id mcp_client_listen(mcp_client *c, unsigned lists, const char *const *uris, mcp_reply_fn ended, void *user)
+{
+    mcp_writer w;
+    mcp_call call;
+    mcp_id id;
+    int i;
+    if (!c) return 0;
+    memset(&call, 0, sizeof call);
+    mcp_writer_init(&w, &c->d.alloc, 0);
+    mcp_put_object(&w, NULL);
+    mcp_put_object(&w, "notifications");
+    for (i = 0; i < 3; i++)
+        if (lists & 1u << i || (i == 1 && lists & MCP_LIST_TEMPLATES))
+            mcp_put_bool(&w, mcpi_word_at(mcpi_listen_lists, i), true);
+    if (uris && *uris) {
+        mcp_put_array(&w, "resourceSubscriptions");
+        while (*uris) mcp_put_str(&w, NULL, *uris++);
+        mcp_put_end(&w);
+    }
+    mcp_put_end(&w);
+    mcp_put_end(&w);
+    call.method = "subscriptions/listen";
+    call.params = mcp_writer_text(&w, NULL);
+    call.max_ms = -1;
+    call.fn = ended;
+    call.user = user;
+    if (!call.params) (void)mcpi_client_say_status(c, MCP_ERR_MEMORY);
+    id = call.params ? mcpi_client_send(c, &call, NULL) : 0;
+    mcp_writer_free(&w);
+    return id;
 }
 
 int mcp_client_notify(mcp_client *c, const char *method, const char *params)
@@ -9602,8 +10702,7 @@ int mcp_client_answer(mcp_client *c, mcp_id ask, int status, const char *result)
         text = mcp_writer_text(&c->scratch, &n);
         if (!text) return mcpi_client_say_status(c, MCP_ERR_MEMORY);
     }
-    mcpi_ask_end(c, e->call, status, text, n);
-    return MCP_OK;
+    return mcpi_ask_answer(c, e->call, status, text, n);
 }
 
 const mcp_json *mcp_client_info(const mcp_client *c)
@@ -9667,7 +10766,7 @@ int mcp_client_timeout(const mcp_client *c)
 {
     int64_t at, now;
     if (!c) return -1;
-    if (c->done || (c->status != MCP_OK && (c->live || !c->told))) return 0;
+    if (c->done || (c->untold && !c->telling) || (c->status != MCP_OK && (c->live || !c->told))) return 0;
     if (c->st.open && mcpi_stream_has_line(&c->st)) return 0;
     if (c->phase < MCPI_PHASE_LOST && (c->st.eof || c->st.broken)) return 0;
     if (c->phase == MCPI_PHASE_FLUSH && mcpi_client_drained(c)) return 0;

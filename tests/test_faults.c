@@ -727,6 +727,156 @@ static void pair_client(void)  { server_fails = false; pair(MCP_ERA_BOTH); }
 static void pair_server(void)  { server_fails = true; pair(MCP_ERA_BOTH); }
 static void pair_legacy(void)  { server_fails = false; pair(MCP_ERA_LEGACY); }
 
+/* -- a client that is asked: the server is a script, which answers as soon as it is written to ------------------------- */
+
+static struct { char in[8192], out[16384]; size_t in_len, out_len, out_at; bool legacy; int call; mcp_id ask; } scripted;
+
+static void script_say(const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    scripted.out_len += (size_t)vsnprintf(scripted.out + scripted.out_len, sizeof scripted.out - scripted.out_len, fmt, ap);
+    va_end(ap);
+}
+
+static void script_line(const char *line)
+{
+    static const char schema[] = "{\"message\":\"m\",\"requestedSchema\":{\"type\":\"object\",\"properties\":{\"n\":{\"type\":\"string\",\"default\":\"x\"}},\"required\":[\"n\"]}}";
+    const char *at = strstr(line, "\"id\":");
+    int id = at ? atoi(at + 5) : 0;
+    if (strstr(line, "\"id\":\"q\""))                      /* the answer to our question, or its refusal */
+        script_say("{\"jsonrpc\":\"2.0\",\"id\":%d,\"result\":{\"content\":[{\"type\":\"text\",\"text\":\"done\"}],\"isError\":%s}}\n", scripted.call,
+                   strstr(line, "\"content\":{\"n\":\"x\"}") ? "false" : "true");
+    else if (!id) return;
+    else if (strstr(line, "server/discover") && scripted.legacy) script_say("{\"jsonrpc\":\"2.0\",\"id\":%d,\"error\":{\"code\":-32601,\"message\":\"no\"}}\n", id);
+    else if (strstr(line, "server/discover")) script_say("{\"jsonrpc\":\"2.0\",\"id\":%d,\"result\":{\"supportedVersions\":[\"2026-07-28\"],\"capabilities\":{}}}\n", id);
+    else if (strstr(line, "\"initialize\"")) script_say("{\"jsonrpc\":\"2.0\",\"id\":%d,\"result\":{\"protocolVersion\":\"2025-11-25\",\"capabilities\":{\"logging\":{},\"resources\":{\"subscribe\":true}}}}\n", id);
+    else if (strstr(line, "tools/call") && scripted.legacy) {
+        scripted.call = id;
+        script_say("{\"jsonrpc\":\"2.0\",\"id\":\"q\",\"method\":\"elicitation/create\",\"params\":%s}\n", schema);
+    } else if (strstr(line, "\"inputResponses\""))
+        script_say("{\"jsonrpc\":\"2.0\",\"id\":%d,\"result\":{\"content\":[{\"type\":\"text\",\"text\":\"done\"}],\"isError\":%s}}\n", id,
+                   strstr(line, "\"content\":{\"n\":\"x\"}") && strstr(line, "\"requestState\":\"s\"") ? "false" : "true");
+    else if (strstr(line, "tools/call"))
+        script_say("{\"jsonrpc\":\"2.0\",\"id\":%d,\"result\":{\"resultType\":\"input_required\",\"requestState\":\"s\",\"inputRequests\":{\"a\":{\"method\":\"elicitation/create\",\"params\":%s},\"b\":{\"method\":\"roots/list\"}}}}\n", id, schema);
+    else if (strstr(line, "subscriptions/listen"))
+        script_say("{\"jsonrpc\":\"2.0\",\"method\":\"notifications/subscriptions/acknowledged\",\"params\":{\"_meta\":{\"io.modelcontextprotocol/subscriptionId\":%d},\"notifications\":{}}}\n", id);
+    else if (strstr(line, "resources/read")) script_say("{\"jsonrpc\":\"2.0\",\"id\":%d,\"result\":{\"contents\":[{\"uri\":\"u\",\"text\":\"T\"}],\"ttlMs\":100000}}\n", id);
+    else script_say("{\"jsonrpc\":\"2.0\",\"id\":%d,\"result\":{}}\n", id);
+}
+
+static ptrdiff_t script_read(void *user, void *buf, size_t n)
+{
+    size_t left = scripted.out_len - scripted.out_at;
+    (void)user;
+    if (faulty("read", 1 << FAIL | 1 << WAIT | 1 << BYTE | 1 << END)) {
+        if (fault.how == FAIL) return MCP_ERR_TRANSPORT;
+        if (fault.how == WAIT) return MCP_ERR_AGAIN;
+        if (fault.how == END) return 0;
+        n = 1;
+    }
+    if (!left) return MCP_ERR_AGAIN;
+    if (n > left) n = left;
+    memcpy(buf, scripted.out + scripted.out_at, n);
+    scripted.out_at += n;
+    return (ptrdiff_t)n;
+}
+
+static ptrdiff_t script_write(void *user, const void *buf, size_t n)
+{
+    char *lf;
+    (void)user;
+    if (faulty("write", 1 << FAIL | 1 << WAIT | 1 << BYTE)) {
+        if (fault.how == FAIL) return MCP_ERR_TRANSPORT;
+        if (fault.how == WAIT) return MCP_ERR_AGAIN;
+        n = 1;
+    }
+    if (n > sizeof scripted.in - scripted.in_len) abort();
+    memcpy(scripted.in + scripted.in_len, buf, n);
+    scripted.in_len += n;
+    while ((lf = (char *)memchr(scripted.in, '\n', scripted.in_len)) != NULL) {
+        *lf = 0;
+        script_line(scripted.in);
+        scripted.in_len -= (size_t)(lf + 1 - scripted.in);
+        memmove(scripted.in, lf + 1, scripted.in_len);
+    }
+    return (ptrdiff_t)n;
+}
+
+/* The form is put off, and answered when the roots are asked for; a legacy server asks for nothing else. */
+static int on_script_ask(mcp_client *c, mcp_id ask, const char *method, const mcp_json *params, mcp_writer *w, void *user)
+{
+    (void)params; (void)user;
+    if (strcmp(method, "roots/list") != 0) {
+        scripted.ask = ask;
+        return scripted.legacy ? MCP_OK : MCP_ERR_AGAIN;
+    }
+    if (mcp_client_answer(c, scripted.ask, MCP_OK, "{\"action\": \"accept\"}") != MCP_OK) {
+        expect(mcp_client_error(c)[0], "a refused answer without a sentence");
+        mcp_client_answer(c, scripted.ask, MCP_ERR_CANCELLED, NULL);
+    }
+    mcp_put_array(w, "roots");
+    mcp_put_end(w);
+    return MCP_OK;
+}
+
+static int acks;
+static void on_script_note(mcp_client *c, const char *method, const mcp_json *params, void *user)
+{
+    (void)c; (void)user; (void)params;
+    acks += strcmp(method, "notifications/subscriptions/acknowledged") == 0;
+}
+
+static void asked(bool legacy)
+{
+    static const char *const uris[] = { "u", "v", NULL };
+    mcp_client_desc d = {0};
+    mcp_call k = {0};
+    mcp_id listen;
+    int i;
+    memset(&scripted, 0, sizeof scripted);
+    scripted.legacy = legacy;
+    d.name = "asked";
+    d.version = "1";
+    d.capabilities = MCP_JSON({"roots": {}, "elicitation": {}});
+    d.io.read = script_read;
+    d.io.write = script_write;
+    d.timeout_ms = 300;
+    d.start_timeout_ms = 500;
+    d.probe_ms = 200;
+    d.on_ready = on_ready;
+    d.on_ask = on_script_ask;
+    d.on_notify = on_script_note;
+    d.cache_bytes = 1000;
+    d.alloc = counting;
+    told = over = wanted = acks = 0;
+    client = mcp_client_new(&d);
+    if (!client) { went_badly(MCP_ERR_MEMORY, "no client"); return; }
+    k.tool = "x";
+    k.log_level = "info";
+    look_at(mcp_client_call(client, &k), "done");
+    listen = mcp_client_listen(client, MCP_LIST_TOOLS, uris, on_reply, NULL);
+    if (listen) wanted++;
+    else went_badly(MCP_ERR_FAILED, mcp_client_error(client));
+    memset(&k, 0, sizeof k);
+    k.uri = "u";
+    for (i = 0; i < 3; i++) look_at(mcp_client_call(client, &k), "T");
+    if (listen) mcp_client_cancel(client, listen, NULL);
+    k.uri = NULL;
+    k.prompt = "p";
+    k.complete = "c";
+    look_at(mcp_client_call(client, &k), "");
+    if (acks != 1 && went.status == MCP_OK) went_badly(MCP_ERR_FAILED, "not acknowledged");
+    mcp_client_free(client);
+    client = NULL;
+    expect(told == 1, "on_ready was not called once");
+    expect(over == wanted, "a reply was lost, or came twice");
+    if (!fault.at) expect(went.right == 5, "not all answers came");
+}
+
+static void asked_modern(void) { asked(false); }
+static void asked_legacy(void) { asked(true); }
+
 /* -- all faults of a session ----------------------------------------------------------------------------------------- */
 
 static int64_t real_ms(void)
@@ -813,6 +963,8 @@ int main(int argc, char **argv)
         { "a client on a stream", pair_client, CALLS | ALLOCATIONS },
         { "a client, legacy", pair_legacy, CALLS | ALLOCATIONS },
         { "a client's server", pair_server, ALLOCATIONS },
+        { "a client that is asked", asked_modern, CALLS | ALLOCATIONS },
+        { "a client that is asked, legacy", asked_legacy, CALLS | ALLOCATIONS },
         { "a server on a stream", bytes_server, CALLS | ALLOCATIONS },
         { "a server on stdin and stdout", stdio_server, CALLS | ALLOCATIONS },
         { "a server on a socket", socket_server, CALLS | ALLOCATIONS }
