@@ -67,7 +67,7 @@ MCP_UNUSED static peer join(mcp_server *s)
 MCP_UNUSED static void pump(peer *p)
 {
     int idle = 0;
-    while (idle < 3) {
+    while (idle < 8) {          /* a long line takes some reads */
         ptrdiff_t n;
         (void)mcp_server_step(p->s, NULL, 0);
         if (p->cap - p->len < 70000) p->text = (char *)realloc(p->text, p->cap = p->cap * 2 + 200000);
