@@ -26,8 +26,8 @@ ENV      = BUILD='$(B)' CC='$(CC)' CXX='$(CXX)' CPPFLAGS='$(CPPFLAGS)' CFLAGS='$
 RUN      = $(ENV) sh tests/run.sh
 
 EXAMPLES = $(B)/hello_server $(B)/hello_client $(B)/loop_client $(B)/worker_server $(B)/unix_server \
-           $(B)/fixed_server $(B)/mcp
-FIXTURES = $(B)/faults_json $(B)/faults_server $(B)/faults_client
+           $(B)/fixed_server $(B)/docs_server $(B)/mcp
+FIXTURES = $(B)/faults_json $(B)/faults_server $(B)/faults_client $(B)/conformance_server
 
 all: examples
 examples: $(EXAMPLES)
@@ -42,6 +42,7 @@ $(B)/loop_client: examples/loop_client.c
 $(B)/worker_server: examples/worker_server.c
 $(B)/unix_server: examples/unix_server.c
 $(B)/fixed_server: examples/fixed_server.c
+$(B)/docs_server: examples/docs_server.c
 $(B)/mcp: examples/mcp.c
 
 $(FIXTURES): mcp.h
@@ -50,6 +51,7 @@ $(FIXTURES): mcp.h
 $(B)/faults_json: tests/fixtures/faults_json.c
 $(B)/faults_server: tests/fixtures/faults_server.c
 $(B)/faults_client: tests/fixtures/faults_client.c
+$(B)/conformance_server: tests/fixtures/conformance_server.c
 
 demo: examples
 	@sh examples/demo.sh $(B)

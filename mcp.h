@@ -673,7 +673,8 @@ MCP_API int  mcp_req_textf (mcp_req *r, const char *fmt, ...) MCP_PRINTF(2, 3);
 MCP_API int  mcp_req_failf (mcp_req *r, const char *fmt, ...) MCP_PRINTF(2, 3);
 #endif
 MCP_API int  mcp_req_fail  (mcp_req *r, const char *text);
-/* a JSON-RPC error; data: JSON text or NULL */
+/* A JSON-RPC error; data: JSON text or NULL. From the function of a resource, -32002 without data says that this one
+   is not there: it goes out as the era has it (2026-07-28: -32602), with the URI. */
 MCP_API int  mcp_req_error (mcp_req *r, int code, const char *message, const char *data);
 /* the whole result object; what the era requires is added where missing */
 MCP_API int  mcp_req_result(mcp_req *r, const char *json, size_t len);
@@ -4704,12 +4705,17 @@ static void mcpi_req_over(mcp_req *r)
     if (b) mcpi_batch_settle(b);
 }
 
+static const char mcpi_no_resource[] = "Resource not found";
+static int mcpi_not_found(mcp_req *r, const char *message, const mcp_json *uri);
+
 /* Data that is no JSON is the caller's mistake and leaves the request open; an answer that finds no memory ends the
    connection. */
 int mcp_req_error(mcp_req *r, int code, const char *message, const char *data)
 {
     int rc = mcpi_req_answers(r);
     if (rc != MCP_OK) return rc;
+    if (code == MCPI_RESOURCE_NOT_FOUND && !data && mcpi_is_read(r))
+        return mcpi_not_found(r, message, mcp_json_get(r->params, "uri"));
     rc = mcpi_put_error(r->conn, r->stream, r->batch, r->id, code, message ? message : "", data);
     if (rc == MCP_ERR_ARGUMENT) return rc;
     rc = mcpi_conn_broke(r->conn, rc);
@@ -5491,7 +5497,6 @@ int mcp_req_notify(mcp_req *r, const char *method, const char *params)
 
 static void mcpi_tell_changes(mcp_server *s);
 static mcpi_feature *mcpi_resource_find(mcp_req *r, const mcp_json *uri);
-static void mcpi_refuse_uri(mcp_req *r, const mcp_json *uri);
 
 /* -- built-in methods: handshake and discovery ------------------------------------------------------------------- */
 
@@ -5759,7 +5764,7 @@ static void mcpi_do_subscribe(mcp_req *r)
         mcpi_refuse(r, MCPI_INVALID_PARAMS, "params.uri is not a string");
         return;
     }
-    if (add && mcpi_is_hidden(r, uri)) { mcpi_refuse_uri(r, uri); return; }
+    if (add && mcpi_is_hidden(r, uri)) { (void)mcpi_not_found(r, mcpi_no_resource, uri); return; }
     if (add) rc = mcpi_sub_add(r->conn, NULL, uri);
     else if ((b = (mcpi_sub *)(void *)mcpi_map_find(&r->conn->subs, text, n)) != NULL) mcpi_sub_free(r->s, b);
     if (rc == MCP_OK) mcpi_do_ping(r);
@@ -6077,7 +6082,7 @@ static mcpi_feature *mcpi_resource_find(mcp_req *r, const mcp_json *uri)
 }
 
 /* Unknown: an error with the URI, under the number of the era. */
-static void mcpi_refuse_uri(mcp_req *r, const mcp_json *uri)
+static int mcpi_not_found(mcp_req *r, const char *message, const mcp_json *uri)
 {
     const char *data;
     mcp_writer_reset(&r->extra);
@@ -6085,7 +6090,7 @@ static void mcpi_refuse_uri(mcp_req *r, const mcp_json *uri)
     mcp_put_json(&r->extra, "uri", uri);
     mcp_put_end(&r->extra);
     data = mcp_writer_text(&r->extra, NULL);
-    (void)mcp_req_error(r, r->modern ? MCPI_INVALID_PARAMS : MCPI_RESOURCE_NOT_FOUND, "Resource not found", data);
+    return mcp_req_error(r, r->modern ? MCPI_INVALID_PARAMS : MCPI_RESOURCE_NOT_FOUND, message, data ? data : "{}");
 }
 
 static void mcpi_do_read(mcp_req *r)
@@ -6097,7 +6102,7 @@ static void mcpi_do_read(mcp_req *r)
         return;
     }
     x = mcpi_resource_find(r, uri);
-    if (!x) { mcpi_refuse_uri(r, uri); return; }
+    if (!x) { (void)mcpi_not_found(r, mcpi_no_resource, uri); return; }
     x->uses++;
     r->feature = x;
     r->ttl_ms = x->ttl_ms;

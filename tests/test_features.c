@@ -153,6 +153,7 @@ static void how(mcp_req *r, void *user)
         EQ_INT(mcp_req_done(r), MCP_OK);
     } else if (!strcmp(what, "fail")) EQ_INT(mcp_req_failf(r, "no %s", "luck"), MCP_OK);
     else if (!strcmp(what, "error")) EQ_INT(mcp_req_error(r, -32602, "gone", "{\"uri\":\"c:error\"}"), MCP_OK);
+    else if (!strcmp(what, "gone")) EQ_INT(mcp_req_error(r, -32002, "no longer here", NULL), MCP_OK);
     else if (!strcmp(what, "bad")) {
         EQ_INT(mcp_req_add_json(r, "[1]", MCP_NTS), MCP_ERR_ARGUMENT);
         EQ_INT(mcp_req_done(r), MCP_ERR_ARGUMENT);               /* a failed piece fails the whole answer */
@@ -173,7 +174,7 @@ static void how(mcp_req *r, void *user)
 
 TEST(computed_resources)
 {
-    static const char *const names[] = { "several", "fail", "error", "bad", "result", "begin", "replaced", "removes", "silent" };
+    static const char *const names[] = { "several", "fail", "error", "bad", "result", "begin", "replaced", "removes", "gone", "silent" };
     mcp_server *s = server();
     peer p = join(s);
     mcp_resource r;
@@ -192,6 +193,8 @@ TEST(computed_resources)
     EQ_STR(read_uri(&p, MODERN, "c:several"), "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"contents\":[" SEVERAL "],\"ttlMs\":0,\"cacheScope\":\"private\"," DONE "}}\n");
     EQ_STR(read_uri(&p, LEGACY, "c:fail"), J({"jsonrpc":"2.0","id":1,"error":{"code":-32603,"message":"no luck"}}) "\n");
     EQ_STR(read_uri(&p, LEGACY, "c:error"), J({"jsonrpc":"2.0","id":1,"error":{"code":-32602,"message":"gone","data":{"uri":"c:error"}}}) "\n");
+    EQ_STR(read_uri(&p, LEGACY, "c:gone"), J({"jsonrpc":"2.0","id":1,"error":{"code":-32002,"message":"no longer here","data":{"uri":"c:gone"}}}) "\n");
+    EQ_STR(read_uri(&p, MODERN, "c:gone"), J({"jsonrpc":"2.0","id":1,"error":{"code":-32602,"message":"no longer here","data":{"uri":"c:gone"}}}) "\n");
     CHECK(strstr(read_uri(&p, LEGACY, "c:bad"), "\"code\":-32603") != NULL);
     EQ_STR(read_uri(&p, MODERN, "c:result"), "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"contents\":[{\"uri\":\"c:r\",\"text\":\"\"}],\"ttlMs\":7,\"resultType\":\"complete\",\"cacheScope\":\"private\",\"_meta\":{\"a\":1,\"io.modelcontextprotocol/serverInfo\":{\"name\":\"srv\",\"version\":\"1\"}}}}\n");
     EQ_STR(read_uri(&p, LEGACY, "c:begin"), J({"jsonrpc":"2.0","id":1,"result":{"contents":[]}}) "\n");
