@@ -61,8 +61,8 @@ test:
 	@PROGRAMS='examples/*.c tests/fixtures/faults_server.c' $(RUN) tests/test_*.c tests/examples.sh tests/readme.sh tests/compile/quick.sh tests/budget.sh
 
 check:
-	@LIMIT=900 PROGRAMS='examples/*.c tests/fixtures/faults_*.c' $(RUN) tests/test_*.c tests/examples.sh tests/readme.sh tests/budget.sh tests/compile/matrix.sh tests/asan.sh tests/valgrind.sh \
-	    tests/json_suite.sh tests/faults.sh tests/peers/check.sh
+	@LIMIT=900 PROGRAMS='examples/*.c tests/fixtures/faults_*.c tests/fixtures/conformance_*.c' $(RUN) tests/test_*.c tests/examples.sh tests/readme.sh tests/budget.sh tests/compile/matrix.sh tests/asan.sh tests/valgrind.sh \
+	    tests/json_suite.sh tests/faults.sh tests/wire.sh tests/conformance.sh tests/peers/check.sh
 
 coverage:
 	@$(RUN) -v tests/coverage.sh
@@ -93,6 +93,10 @@ check-faults: fixtures
 	@$(RUN) -v tests/faults.sh
 check-peers: examples fixtures
 	@$(RUN) -v tests/peers/check.sh
+check-conformance: fixtures
+	@$(RUN) -v tests/conformance.sh
+check-wire:
+	@$(RUN) -v tests/wire.sh
 
 install: $(B)/mcp
 	mkdir -p $(DESTDIR)$(PREFIX)/include $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib/pkgconfig
@@ -109,4 +113,4 @@ clean:
 	rm -rf $(B)
 
 .PHONY: bench coverage fuzz mutate soak all examples fixtures demo test check check-compile check-asan check-valgrind check-analyze check-json-suite \
-        check-faults check-peers install uninstall clean
+        check-faults check-peers check-conformance check-wire install uninstall clean

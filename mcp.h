@@ -4993,7 +4993,7 @@ int mcp_req_add_image(mcp_req *r, const char *mime, const void *data, size_t len
 int mcp_req_add_audio(mcp_req *r, const char *mime, const void *data, size_t len)
 {
     if (r && mcpi_is_before(r, "2025-03-26") && !mcpi_is_read(r))
-        return mcp_req_add_resource(r, "audio:", mime, data, len, true);
+        return mcp_req_add_resource(r, "audio:data", mime, data, len, true);
     return mcpi_add_media(r, "audio", mime, data, len);
 }
 
@@ -6195,9 +6195,11 @@ static void mcpi_read_claims(mcp_req *r, mcpi_claims *k)
     }
 }
 
-/* `requested` is left out when it is no version but something long. */
-static void mcpi_refuse_version(mcp_req *r, const char *message, const mcp_json *asked)
+/* `requested` is empty when it is no version but something long. */
+static void mcpi_refuse_version(mcp_req *r, const char *message, const mcp_json *version)
 {
+    const char *asked = mcp_json_str(version, NULL);
+    size_t n = asked && mcp_json_size(version) <= 32 ? mcp_json_size(version) : 0;
     char data[256];
     mcp_writer w;
     mcp_writer_fixed(&w, data, sizeof data);
@@ -6205,7 +6207,7 @@ static void mcpi_refuse_version(mcp_req *r, const char *message, const mcp_json 
     mcp_put_array(&w, "supported");
     mcp_put_str(&w, NULL, MCP_PROTOCOL_MODERN);
     mcp_put_end(&w);
-    if (mcp_json_type(asked) == MCP_JSON_STRING && mcp_json_size(asked) <= 32) mcp_put_json(&w, "requested", asked);
+    mcp_put_strn(&w, "requested", asked ? asked : "", n);
     mcp_put_end(&w);
     (void)mcp_req_error(r, MCPI_UNSUPPORTED_VERSION, message, mcp_writer_text(&w, NULL));
 }

@@ -86,6 +86,9 @@ TEST(one_era_only)
     p = join(s);
     CHECK(strstr(say(&p, INIT), "2026-07-28") != NULL);
     CHECK(strstr(p.text, "\"error\"") != NULL);
+    CHECK(strstr(p.text, "\"requested\":\"2025-11-25\"") != NULL);
+    CHECK(strstr(say(&p, J({"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":7}})), "\"requested\":\"\"") != NULL);
+    CHECK(strstr(say(&p, J({"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"a version that is far too long to be one"}})), "\"requested\":\"\"") != NULL);
     CHECK(strstr(say(&p, J({"jsonrpc":"2.0","id":1,"method":"tools/list"})), "-32602") != NULL);
     CHECK(strstr(say(&p, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"server/discover\",\"params\":{" META "}}"), "\"result\"") != NULL);
     end(s, &p);
@@ -1144,7 +1147,7 @@ TEST(what_old_revisions_know)
     CHECK(strstr(p.text, "\"type\":\"resource_link\"") != NULL);
     CHECK(strstr(call(&p, "no_block", "{}"), "-32603") != NULL);
     (void)say(&p, J({"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2024-11-05"}}));
-    EQ_STR(call(&p, "old", "{}"), "{\"jsonrpc\":\"2.0\",\"id\":5,\"result\":{\"content\":[{\"type\":\"resource\",\"resource\":{\"uri\":\"audio:\",\"mimeType\":\"audio/wav\",\"blob\":\"eA==\"}},"
+    EQ_STR(call(&p, "old", "{}"), "{\"jsonrpc\":\"2.0\",\"id\":5,\"result\":{\"content\":[{\"type\":\"resource\",\"resource\":{\"uri\":\"audio:data\",\"mimeType\":\"audio/wav\",\"blob\":\"eA==\"}},"
            "{\"type\":\"text\",\"text\":\"f:///a\"},{\"type\":\"text\",\"text\":\"t\"}]}}\n");
     end(s, &p);
 }
