@@ -27,8 +27,8 @@ ENV      = BUILD='$(B)' CC='$(CC)' CXX='$(CXX)' CPPFLAGS='$(CPPFLAGS)' CFLAGS='$
 RUN      = $(ENV) sh tests/run.sh
 
 EXAMPLES = $(B)/hello_server $(B)/hello_client $(B)/loop_client $(B)/worker_server $(B)/unix_server \
-           $(B)/fixed_server $(B)/mcp
-FIXTURES = $(B)/faults_json $(B)/faults_server $(B)/faults_client $(B)/conformance_client
+           $(B)/fixed_server $(B)/docs_server $(B)/mcp
+FIXTURES = $(B)/faults_json $(B)/faults_server $(B)/faults_client $(B)/conformance_server $(B)/conformance_client
 
 all: examples
 examples: $(EXAMPLES)
@@ -43,6 +43,7 @@ $(B)/loop_client: examples/loop_client.c
 $(B)/worker_server: examples/worker_server.c
 $(B)/unix_server: examples/unix_server.c
 $(B)/fixed_server: examples/fixed_server.c
+$(B)/docs_server: examples/docs_server.c
 $(B)/mcp: examples/mcp.c
 
 $(FIXTURES): mcp.h
@@ -52,6 +53,7 @@ $(B)/faults_json: tests/fixtures/faults_json.c
 $(B)/faults_server: tests/fixtures/faults_server.c
 $(B)/faults_client: tests/fixtures/faults_client.c
 $(B)/conformance_client: tests/fixtures/conformance_client.c
+$(B)/conformance_server: tests/fixtures/conformance_server.c
 
 demo: examples
 	@sh examples/demo.sh $(B)
@@ -61,9 +63,9 @@ test:
 	@PROGRAMS='examples/*.c tests/fixtures/faults_server.c' $(RUN) tests/test_*.c tests/examples.sh tests/readme.sh tests/compile/quick.sh tests/budget.sh tests/stale.sh
 
 check:
-	@LIMIT=900 PROGRAMS='examples/*.c tests/fixtures/faults_*.c' $(RUN) tests/test_*.c tests/examples.sh tests/readme.sh tests/budget.sh tests/stale.sh tests/counts.sh \
+	@LIMIT=900 PROGRAMS='examples/*.c tests/fixtures/faults_*.c tests/fixtures/conformance_*.c' $(RUN) tests/test_*.c tests/examples.sh tests/readme.sh tests/budget.sh tests/stale.sh tests/counts.sh \
 	    tests/compile/matrix.sh tests/analyze.sh tests/asan.sh tests/msan.sh tests/valgrind.sh tests/m32.sh tests/s390x.sh \
-	    tests/json_suite.sh tests/faults.sh tests/peers/check.sh
+	    tests/json_suite.sh tests/faults.sh tests/wire.sh tests/conformance.sh tests/peers/check.sh
 
 coverage:
 	@$(RUN) -v tests/coverage.sh
@@ -102,6 +104,10 @@ check-faults: fixtures
 	@$(RUN) -v tests/faults.sh
 check-peers: examples fixtures
 	@$(RUN) -v tests/peers/check.sh
+check-conformance: fixtures
+	@$(RUN) -v tests/conformance.sh
+check-wire:
+	@$(RUN) -v tests/wire.sh
 
 install: $(B)/mcp
 	mkdir -p $(DESTDIR)$(PREFIX)/include $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib/pkgconfig
@@ -118,4 +124,4 @@ clean:
 	rm -rf $(B)
 
 .PHONY: bench coverage fuzz mutate soak all examples fixtures demo test check check-compile check-budget check-asan check-msan check-m32 check-s390x \
-        check-valgrind check-analyze check-json-suite check-faults check-peers install uninstall clean
+        check-valgrind check-analyze check-json-suite check-faults check-peers check-conformance check-wire install uninstall clean

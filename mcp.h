@@ -494,7 +494,7 @@ typedef struct mcp_server_desc {
     bool strict_lists;                      /* legacy: -32601 for lists of what the server does not have; default:
                                                an empty list */
     /* May this caller see and use it? kind: MCP_LIST_...; name: of a tool or prompt, else the URI or template. What is
-       not visible is not listed, and unknown when it is called. */
+       not visible is not listed, and unknown when it is called or to be watched. Must not change the registry. */
     bool (*visible)(mcp_req *r, int kind, const char *name, void *user);
     mcp_allocator alloc;                    /* default: libc */
     mcp_log log;                            /* default: errors to descriptor 2 */
@@ -678,7 +678,8 @@ MCP_API int  mcp_req_textf (mcp_req *r, const char *fmt, ...) MCP_PRINTF(2, 3);
 MCP_API int  mcp_req_failf (mcp_req *r, const char *fmt, ...) MCP_PRINTF(2, 3);
 #endif
 MCP_API int  mcp_req_fail  (mcp_req *r, const char *text);
-/* a JSON-RPC error; data: JSON text or NULL */
+/* A JSON-RPC error; data: JSON text or NULL. From the function of a resource, -32002 without data says that this one
+   is not there: it goes out as the era has it (2026-07-28: -32602), with the URI. */
 MCP_API int  mcp_req_error (mcp_req *r, int code, const char *message, const char *data);
 /* the whole result object; what the era requires is added where missing */
 MCP_API int  mcp_req_result(mcp_req *r, const char *json, size_t len);
@@ -4797,12 +4798,17 @@ static void mcpi_req_over(mcp_req *r)
     if (b) mcpi_batch_settle(b);
 }
 
+static const char mcpi_no_resource[] = "Resource not found";
+static int mcpi_not_found(mcp_req *r, const char *message, const mcp_json *uri);
+
 /* Data that is no JSON is the caller's mistake and leaves the request open; an answer that finds no memory ends the
    connection. */
 int mcp_req_error(mcp_req *r, int code, const char *message, const char *data)
 {
     int rc = mcpi_req_answers(r);
     if (rc != MCP_OK) return rc;
+    if (code == MCPI_RESOURCE_NOT_FOUND && !data && mcpi_is_read(r))
+        return mcpi_not_found(r, message, mcp_json_get(r->params, "uri"));
     rc = mcpi_put_error(r->conn, r->stream, r->batch, r->id, code, message ? message : "", data);
     if (rc == MCP_ERR_ARGUMENT) return rc;
     rc = mcpi_conn_broke(r->conn, rc);
@@ -5079,7 +5085,8 @@ int mcp_req_add_image(mcp_req *r, const char *mime, const void *data, size_t len
 /* Before 2025-03-26 there is no audio: the bytes go as an embedded resource. */
 int mcp_req_add_audio(mcp_req *r, const char *mime, const void *data, size_t len)
 {
-    if (r && mcpi_is_before(r, "2025-03-26")) return mcp_req_add_resource(r, "audio:", mime, data, len, true);
+    if (r && mcpi_is_before(r, "2025-03-26") && !mcpi_is_read(r))
+        return mcp_req_add_resource(r, "audio:data", mime, data, len, true);
     return mcpi_add_media(r, "audio", mime, data, len);
 }
 
@@ -5087,7 +5094,7 @@ int mcp_req_add_resource(mcp_req *r, const char *uri, const char *mime, const vo
 {
     int rc;
     mcp_writer *w;
-    if (r && mcpi_is_read(r)) return mcpi_add_contents(r, uri, mime, data, len, binary);
+    if (r && mcpi_is_read(r)) return mcpi_add_contents(r, uri ? uri : mcp_req_uri(r), mime, data, len, binary);
     w = mcpi_piece(r, "resource", &rc);
     if (!w) return rc;
     mcpi_put_contents(w, "resource", uri, mime, data, len, binary);
@@ -5348,6 +5355,13 @@ static void mcpi_req_read_params(mcp_req *r)
     }
 }
 
+/* A completion's arguments are what is known already. */
+static void mcpi_req_read_context(mcp_req *r)
+{
+    r->args = mcp_json_at(r->params, "/context/arguments");
+    if (mcp_json_type(r->args) != MCP_JSON_OBJECT) r->args = r->s->empty;
+}
+
 /* Copies what r points at into its own arena. */
 static bool mcpi_req_keep(mcp_req *r)
 {
@@ -5364,6 +5378,7 @@ static bool mcpi_req_keep(mcp_req *r)
     r->caps = caps;
     r->method = method;
     mcpi_req_read_params(r);
+    if (strcmp(method, "completion/complete") == 0) mcpi_req_read_context(r);
     if (r->token) r->token = mcp_json_get(r->meta, "progressToken");
     return true;
 }
@@ -5574,6 +5589,7 @@ int mcp_req_notify(mcp_req *r, const char *method, const char *params)
 }
 
 static void mcpi_tell_changes(mcp_server *s);
+static mcpi_feature *mcpi_resource_find(mcp_req *r, const mcp_json *uri);
 
 /* -- built-in methods: handshake and discovery ------------------------------------------------------------------- */
 
@@ -5585,9 +5601,13 @@ static bool mcpi_says(const mcp_server *s, const char *capability)
 /* The members of lists, in results and capabilities; in the order of MCPI_TOOLS and its neighbours. */
 static const char mcpi_list_names[] = "tools\0" "resources\0" "prompts\0" "resourceTemplates\0";
 
+/* Resources and templates come together. */
 static bool mcpi_has_list(const mcp_server *s, int kind)
 {
-    return s->lists[kind].count > 0 || s->lists[kind].said;
+    const mcpi_list *l = &s->lists[kind], *other = l;
+    if (kind == MCPI_RESOURCES || kind == MCPI_TEMPLATES)
+        other = &s->lists[MCPI_RESOURCES + MCPI_TEMPLATES - kind];
+    return l->count > 0 || l->said || other->count > 0 || other->said;
 }
 
 /* What the registry says, and over it what the program declared. */
@@ -5597,8 +5617,7 @@ static void mcpi_put_capabilities(mcp_server *s, mcp_writer *w)
     mcp_put_object(w, "capabilities");
     for (kind = 0; kind <= MCPI_PROMPTS; kind++) {
         const char *name = mcpi_word_at(mcpi_list_names, kind);
-        bool templates = kind == MCPI_RESOURCES && mcpi_has_list(s, MCPI_TEMPLATES);
-        if ((!mcpi_has_list(s, kind) && !templates) || mcpi_says(s, name)) continue;
+        if (!mcpi_has_list(s, kind) || mcpi_says(s, name)) continue;
         mcp_put_object(w, name);
         mcp_put_bool(w, "listChanged", true);
         if (kind == MCPI_RESOURCES) mcp_put_bool(w, "subscribe", true);
@@ -5717,19 +5736,24 @@ static mcpi_watch *mcpi_watch_new(mcp_server *s, const char *uri, size_t n)
     return NULL;
 }
 
+/* Does a listen that has just come watch this? Its subscriptions are the first ones. */
+static bool mcpi_is_watching(const mcpi_watch *w, const mcp_req *listen)
+{
+    return w && w->subs && w->subs->listen == listen;
+}
+
 /* A subscription of a peer, or of its listen. MCP_OK, MCP_ERR_MEMORY or MCP_ERR_LIMIT. */
 static int mcpi_sub_add(mcp_conn *c, mcp_req *listen, const mcp_json *uri)
 {
     mcp_server *s = c->s;
     size_t n = 0;
     const char *text = mcp_json_text(uri, &n);
-    mcpi_watch *w;
+    mcpi_watch *w = (mcpi_watch *)mcpi_map_find(&s->watches, text, n);
     mcpi_sub *b;
-    if (!listen && mcpi_map_find(&c->subs, text, n)) return MCP_OK;
+    if (listen ? mcpi_is_watching(w, listen) : mcpi_map_find(&c->subs, text, n) != NULL) return MCP_OK;
     if (c->sub_count >= (size_t)s->d.max_subscriptions) return MCP_ERR_LIMIT;
     b = (mcpi_sub *)mcpi_zalloc(&s->alloc, sizeof *b);
     if (!b) return MCP_ERR_MEMORY;
-    w = (mcpi_watch *)mcpi_map_find(&s->watches, text, n);
     if (!w) w = mcpi_watch_new(s, text, n);
     if (!w) { mcpi_free(&s->alloc, b, sizeof *b); return MCP_ERR_MEMORY; }
     b->watch = w;
@@ -5751,6 +5775,20 @@ static int mcpi_sub_add(mcp_conn *c, mcp_req *listen, const mcp_json *uri)
     b->named.name = NULL;
     mcpi_sub_free(s, b);
     return MCP_ERR_MEMORY;
+}
+
+/* What the caller may not see cannot be watched. What is found out here is not kept: a listen may name many. */
+static bool mcpi_is_hidden(mcp_req *r, const mcp_json *uri)
+{
+    mcp_arena keep = r->arena;
+    bool hidden;
+    if (!r->s->d.visible) return false;
+    mcp_arena_init(&r->arena, &r->s->alloc, 0);
+    hidden = !mcpi_resource_find(r, uri);
+    mcp_arena_free(&r->arena);
+    r->arena = keep;
+    r->vars = NULL;
+    return hidden;
 }
 
 static void mcpi_do_listen(mcp_req *r)
@@ -5778,9 +5816,9 @@ static void mcpi_do_listen(mcp_req *r)
         return;
     }
     uris = mcp_json_at(r->params, "/notifications/resourceSubscriptions");         /* the copy */
-    if (!mcpi_has_list(r->s, MCPI_RESOURCES) && !mcpi_has_list(r->s, MCPI_TEMPLATES)) uris = NULL;
+    if (!mcpi_has_list(r->s, MCPI_RESOURCES)) uris = NULL;
     mcp_json_each(u, uris)
-        if (rc == MCP_OK) rc = mcpi_sub_add(r->conn, r, u);
+        if (rc == MCP_OK && !mcpi_is_hidden(r, u)) rc = mcpi_sub_add(r->conn, r, u);
     if (rc != MCP_OK) {
         mcpi_refuse(r, rc == MCP_ERR_LIMIT ? MCPI_BUSY : MCPI_INTERNAL_ERROR,
                     rc == MCP_ERR_LIMIT ? "busy: too many subscriptions" : "out of memory");
@@ -5792,7 +5830,15 @@ static void mcpi_do_listen(mcp_req *r)
     mcp_put_object(w, "notifications");
     for (kind = 0; kind <= MCPI_PROMPTS; kind++)
         if (r->filter >> kind & 1) mcp_put_bool(w, mcpi_word_at(mcpi_filter_flags, kind), true);
-    if (uris) mcp_put_json(w, "resourceSubscriptions", uris);
+    if (uris) {
+        mcp_put_array(w, "resourceSubscriptions");
+        mcp_json_each(u, uris) {
+            size_t n;
+            const char *uri = mcp_json_text(u, &n);
+            if (mcpi_is_watching((mcpi_watch *)mcpi_map_find(&r->s->watches, uri, n), r)) mcp_put_json(w, NULL, u);
+        }
+        mcp_put_end(w);
+    }
     mcp_put_end(w);
     (void)mcpi_conn_broke(r->conn, mcpi_note_end(r->s, r->stream, false));
 }
@@ -5811,6 +5857,7 @@ static void mcpi_do_subscribe(mcp_req *r)
         mcpi_refuse(r, MCPI_INVALID_PARAMS, "params.uri is not a string");
         return;
     }
+    if (add && mcpi_is_hidden(r, uri)) { (void)mcpi_not_found(r, mcpi_no_resource, uri); return; }
     if (add) rc = mcpi_sub_add(r->conn, NULL, uri);
     else if ((b = (mcpi_sub *)(void *)mcpi_map_find(&r->conn->subs, text, n)) != NULL) mcpi_sub_free(r->s, b);
     if (rc == MCP_OK) mcpi_do_ping(r);
@@ -5896,8 +5943,7 @@ static void mcpi_do_list(mcp_req *r)
     uint64_t seq;
     size_t i;
     mcp_writer *w;
-    if (!mcpi_has_list(s, kind) && !(kind == MCPI_TEMPLATES && mcpi_has_list(s, MCPI_RESOURCES)) &&
-        !(kind == MCPI_RESOURCES && mcpi_has_list(s, MCPI_TEMPLATES)) && (r->modern || s->d.strict_lists)) {
+    if (!mcpi_has_list(s, kind) && (r->modern || s->d.strict_lists)) {
         mcpi_refuse(r, MCPI_METHOD_NOT_FOUND, "this server does not have that list");
         return;
     }
@@ -6000,10 +6046,10 @@ static void mcpi_do_prompts_get(mcp_req *r)
 
 /* A template is cut into parts: literal text, and variables. */
 typedef struct mcpi_part { const char *text; size_t len; char kind; } mcpi_part;   /* kind: 0 literal, 'v' or '+' */
-enum { MCPI_PARTS_MAX = 62, MCPI_URI_MAX = 65536 };
+enum { MCPI_PARTS_MAX = 61, MCPI_URI_MAX = 65536 };
 
 /* The number of parts, or -1: it is none that we know, or too long. */
-static int mcpi_is_templatecut(const char *t, mcpi_part *part)
+static int mcpi_template_cut(const char *t, mcpi_part *part)
 {
     int n = 0;
     while (*t) {
@@ -6038,7 +6084,7 @@ static bool mcpi_part_takes(const mcpi_part *part, char c) { return part->kind =
 /* Where each part can begin so that the rest fits: bit k of can[i] says that parts k and on match uri[i..n). Worked
    out from the end, so each byte is looked at once for each part, and nothing is tried twice. For a variable the bit
    also means that it can go on here. */
-static void mcpi_is_templatefit(const mcpi_part *part, int parts, const char *uri, size_t n, uint64_t *can)
+static void mcpi_template_fit(const mcpi_part *part, int parts, const char *uri, size_t n, uint64_t *can)
 {
     size_t i = n;
     int k;
@@ -6083,16 +6129,16 @@ static bool mcpi_var_add(mcp_req *r, const mcpi_part *part, const char *from, si
 }
 
 /* Does the template match, and what are its variables? The longest text that fits is taken for each, from the left. */
-static bool mcpi_is_templatematch(mcp_req *r, const mcpi_feature *x, const char *uri, size_t n, uint64_t **can)
+static bool mcpi_template_match(mcp_req *r, const mcpi_feature *x, const char *uri, size_t n, uint64_t **can)
 {
     mcpi_part part[MCPI_PARTS_MAX];
-    int parts = mcpi_is_templatecut(x->named.name, part), k;
+    int parts = mcpi_template_cut(x->named.name, part), k;
     size_t i = 0, j;
     if (parts < 1 || n == 0 || n > MCPI_URI_MAX) return false;
     if (!part[0].kind && (part[0].len > n || memcmp(uri, part[0].text, part[0].len) != 0)) return false;
     if (!*can) *can = (uint64_t *)mcp_arena_alloc(&r->arena, (n + 1) * sizeof **can);
     if (!*can) return false;
-    mcpi_is_templatefit(part, parts, uri, n, *can);
+    mcpi_template_fit(part, parts, uri, n, *can);
     if (!((*can)[0] & 1)) return false;
     r->vars = NULL;
     for (k = 0; k < parts; k++) {
@@ -6124,12 +6170,12 @@ static mcpi_feature *mcpi_resource_find(mcp_req *r, const mcp_json *uri)
     const char *text = mcp_json_text(uri, &n);
     if (x || !text) return x;
     for (i = 0; i < l->count; i++)
-        if (mcpi_is_templatematch(r, l->at[i], text, n, &can) && mcpi_visible(r, l->at[i])) return l->at[i];
+        if (mcpi_template_match(r, l->at[i], text, n, &can) && mcpi_visible(r, l->at[i])) return l->at[i];
     return NULL;
 }
 
 /* Unknown: an error with the URI, under the number of the era. */
-static void mcpi_refuse_uri(mcp_req *r, const mcp_json *uri)
+static int mcpi_not_found(mcp_req *r, const char *message, const mcp_json *uri)
 {
     const char *data;
     mcp_writer_reset(&r->extra);
@@ -6137,7 +6183,7 @@ static void mcpi_refuse_uri(mcp_req *r, const mcp_json *uri)
     mcp_put_json(&r->extra, "uri", uri);
     mcp_put_end(&r->extra);
     data = mcp_writer_text(&r->extra, NULL);
-    (void)mcp_req_error(r, r->modern ? MCPI_INVALID_PARAMS : MCPI_RESOURCE_NOT_FOUND, "Resource not found", data);
+    return mcp_req_error(r, r->modern ? MCPI_INVALID_PARAMS : MCPI_RESOURCE_NOT_FOUND, message, data ? data : "{}");
 }
 
 static void mcpi_do_read(mcp_req *r)
@@ -6149,7 +6195,7 @@ static void mcpi_do_read(mcp_req *r)
         return;
     }
     x = mcpi_resource_find(r, uri);
-    if (!x) { mcpi_refuse_uri(r, uri); return; }
+    if (!x) { (void)mcpi_not_found(r, mcpi_no_resource, uri); return; }
     x->uses++;
     r->feature = x;
     r->ttl_ms = x->ttl_ms;
@@ -6196,6 +6242,7 @@ static void mcpi_do_complete(mcp_req *r)
         return;
     }
     name = mcp_json_get(ref, prompt ? "name" : "uri");
+    if (mcp_json_type(name) != MCP_JSON_STRING) name = NULL;
     x = mcpi_feature_find(r, prompt ? MCPI_PROMPTS : MCPI_TEMPLATES, name);
     if (!x && !prompt) x = mcpi_feature_find(r, MCPI_RESOURCES, name);
     if (!x) {
@@ -6204,8 +6251,7 @@ static void mcpi_do_complete(mcp_req *r)
         mcpi_refuse_name(r, prompt ? "Unknown prompt: " : "Unknown template: ", text ? text : "", n);
         return;
     }
-    r->args = mcp_json_at(r->params, "/context/arguments");
-    if (mcp_json_type(r->args) != MCP_JSON_OBJECT) r->args = r->s->empty;
+    mcpi_req_read_context(r);
     if (!x->complete) { (void)mcp_req_values(r, NULL, 0, 0, false); return; }
     x->complete(r, x->user);
 }
@@ -6242,9 +6288,11 @@ static void mcpi_read_claims(mcp_req *r, mcpi_claims *k)
     }
 }
 
-/* `requested` is left out when it is no version but something long. */
-static void mcpi_refuse_version(mcp_req *r, const char *message, const mcp_json *asked)
+/* `requested` is empty when it is no version but something long. */
+static void mcpi_refuse_version(mcp_req *r, const char *message, const mcp_json *version)
 {
+    const char *asked = mcp_json_str(version, NULL);
+    size_t n = asked && mcp_json_size(version) <= 32 ? mcp_json_size(version) : 0;
     char data[256];
     mcp_writer w;
     mcp_writer_fixed(&w, data, sizeof data);
@@ -6252,7 +6300,7 @@ static void mcpi_refuse_version(mcp_req *r, const char *message, const mcp_json 
     mcp_put_array(&w, "supported");
     mcp_put_str(&w, NULL, MCP_PROTOCOL_MODERN);
     mcp_put_end(&w);
-    if (mcp_json_type(asked) == MCP_JSON_STRING && mcp_json_size(asked) <= 32) mcp_put_json(&w, "requested", asked);
+    mcp_put_strn(&w, "requested", asked ? asked : "", n);
     mcp_put_end(&w);
     (void)mcp_req_error(r, MCPI_UNSUPPORTED_VERSION, message, mcp_writer_text(&w, NULL));
 }
@@ -6624,7 +6672,16 @@ static void mcpi_conn_settle(mcp_conn *c)
 
 /* -- changes ----------------------------------------------------------------------------------------------------- */
 
-static bool mcpi_has_news(const mcp_server *s) { return s->changed || s->updates; }
+/* One peer that does not read is told when it does. */
+static bool mcpi_is_full(const mcp_conn *c) { return mcpi_stream_queued(&c->st) > c->s->d.max_queue; }
+
+static bool mcpi_has_news(const mcp_server *s)
+{
+    const mcp_conn *c;
+    for (c = s->conns; c; c = c->next)
+        if (c->missed && !c->dead && !c->draining && !mcpi_is_full(c)) return true;
+    return s->changed || s->updates;
+}
 
 /* One change of a list, to a legacy session and to its listens. */
 static void mcpi_tell_list(mcp_conn *c, int kind)
@@ -6641,9 +6698,6 @@ static void mcpi_tell_list(mcp_conn *c, int kind)
         (void)mcpi_conn_broke(c, mcpi_note_end(c->s, r->stream, false));
     }
 }
-
-/* One peer that does not read is told when it does. */
-static bool mcpi_is_full(const mcp_conn *c) { return mcpi_stream_queued(&c->st) > c->s->d.max_queue; }
 
 static void mcpi_tell_update(mcpi_sub *b)
 {
@@ -6688,11 +6742,12 @@ static void mcpi_tell_changes(mcp_server *s)
     for (c = s->conns; c; c = c->next) {
         if (c->dead || c->draining) continue;
         c->missed |= changed;
-        if (!c->missed || mcpi_is_full(c)) continue;
         for (kind = 0; kind <= MCPI_PROMPTS; kind++)
-            if (c->missed >> kind & 1) mcpi_tell_list(c, kind);
-        c->missed &= MCPI_MISSED_URIS;
-        if (c->missed) mcpi_tell_missed(c);
+            if (c->missed >> kind & 1 && !mcpi_is_full(c)) {
+                c->missed &= ~(1u << kind);
+                mcpi_tell_list(c, kind);
+            }
+        if (c->missed & MCPI_MISSED_URIS && !mcpi_is_full(c)) mcpi_tell_missed(c);
     }
     while ((w = s->updates) != NULL) {
         s->updates = w->next;
@@ -7052,6 +7107,9 @@ int mcp_server_prompt(mcp_server *s, const mcp_prompt *p)
         mcpi_form_looks(&f, p->icons, p->meta);
         arguments = mcpi_form_parse(&f, &f.arena, "arguments", p->arguments, MCP_JSON_ARRAY);
         if (arguments) mcp_put_json(&f.w, "arguments", arguments);
+        mcp_json_each(v, arguments)
+            if (mcp_json_type(mcp_json_get(v, "name")) != MCP_JSON_STRING && f.status == MCP_OK)
+                f.status = mcpi_server_fail(s, MCP_ERR_ARGUMENT, "%s: arguments: each is an object with a name", whose);
         mcpi_feature_required(&f, x, arguments);
         if (p->description) x->about = mcpi_form_copy(&f, p->description, MCP_NTS);
         mcpi_feature_method(&f, "prompts/get", 0, mcpi_do_prompts_get);
@@ -7090,8 +7148,9 @@ int mcp_server_resource(mcp_server *s, const mcp_resource *d)
         mcpi_feature_completes(&f, x, d->complete);
         x->ttl_ms = d->ttl_ms > 0 ? d->ttl_ms : 0;
         x->scope = d->scope;
-        if (is_template && mcpi_is_templatecut(d->uri, part) < 1)
-            f.status = mcpi_server_fail(s, MCP_ERR_ARGUMENT, "%s: only {name}, {+name} and {/name} are known", whose);
+        if (is_template && mcpi_template_cut(d->uri, part) < 1)
+            f.status = mcpi_server_fail(s, MCP_ERR_ARGUMENT, "%s: only {name}, {+name} and {/name} are known, in at most 60 parts",
+                                      whose);
         mcpi_form_str(&f, is_template ? "uriTemplate" : "uri", d->uri);
         mcpi_form_named(&f, d->name ? d->name : d->uri, d->title, d->description);
         mcpi_form_looks(&f, d->icons, d->meta);

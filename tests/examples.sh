@@ -54,6 +54,25 @@ check 'loop_client: a cancel'        grep -q '^one that will be cancelled: cance
 says 'fixed_server'                  0 '^The LED is on\.$'                  mcp call led '{"on": true}' -- fixed_server
 says 'fixed_server tells its memory' 0 '^at most [0-9]* of [0-9]* bytes'    mcp call led -- fixed_server
 
+# docs_server: one session of lines; the changes are told when all that was read is done.
+ask() { printf '{"jsonrpc":"2.0","id":%s,"method":"%s","params":{%s}}\n' "$1" "$2" "$3"; }
+{
+    ask 1 initialize '"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"t","version":"1"}'
+    echo '{"jsonrpc":"2.0","method":"notifications/initialized"}'
+    ask 2 resources/subscribe '"uri":"docs://page/hello"'
+    ask 3 completion/complete '"ref":{"type":"ref/prompt","name":"explain"},"argument":{"name":"page","value":"h"}'
+    ask 4 tools/call '"name":"edit","arguments":{"page":"hello","text":"a new text"}'
+    ask 5 resources/read '"uri":"docs://page/hello"'
+    ask 6 prompts/get '"name":"explain","arguments":{"page":"hello"}'
+    ask 7 resources/read '"uri":"docs://page/nothing"'
+    ask 8 resources/read '"uri":"docs://pages"'
+} >"$work/docs"
+says 'docs_server: a page'           0 '"id":5.*"uri":"docs://page/hello".*a new text'  sh -c "docs_server <$work/docs"
+for line in 'completion:"id":3.*"values":\["hello"\]' 'prompt:"id":6.*"role":"user".*a new text' 'no such page:"id":7.*-32002.*docs://page/nothing' \
+            'all pages:"id":8.*docs://page/install.*docs://page/loop' 'change:resources/updated.*docs://page/hello'; do
+    check "docs_server: ${line%%:*}" grep -q -e "${line#*:}" "$work/out"
+done
+
 # unix_server: two clients, one after the other, to one server.
 # shellcheck disable=SC2086
 if $CC -std=c99 $CPPFLAGS $CFLAGS -I. -o "$work/unix_client" tests/fixtures/unix_client.c $LDFLAGS -lpthread $LDLIBS; then

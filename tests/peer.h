@@ -35,6 +35,7 @@ static ptrdiff_t peer_read(void *user, void *buf, size_t n)
     if (n > left) n = left;
     if (p->read_max && n > p->read_max) n = p->read_max;
     memcpy(buf, p->say + p->say_at, n);
+    test_wire(p, '<', buf, n);
     p->say_at += n;
     if (p->say_at == p->say_len) p->say_at = p->say_len = 0;
     return (ptrdiff_t)n;
@@ -47,6 +48,7 @@ static ptrdiff_t peer_write(void *user, const void *buf, size_t n)
     if (p->deaf) return MCP_ERR_CLOSED;
     if (p->write_max && n > p->write_max) n = p->write_max;
     put(&p->got, &p->got_len, &p->got_cap, buf, n);
+    test_wire(p, '>', buf, n);
     while (p->on_line && (lf = (char *)memchr(p->got + p->auto_at, '\n', p->got_len - p->auto_at)) != NULL) {
         size_t at = p->auto_at, len = (size_t)(lf - p->got) - at;
         p->auto_at = at + len + 1;
@@ -138,6 +140,7 @@ static mcp_client_desc desc_of(peer *p, int era)
     mcp_client_desc d;
     memset(&d, 0, sizeof d);
     memset(p, 0, sizeof *p);
+    test_wire(p, 'C', NULL, 0);
     d.name = "t";
     d.version = "1";
     d.io = peer_io(p);

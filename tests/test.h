@@ -7,6 +7,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#if defined(__GNUC__) || defined(__clang__)
+#  define TEST_UNUSED __attribute__((unused))
+#else
+#  define TEST_UNUSED
+#endif
+
 static int test_passed, test_failed;
 static const char *test_name = "";
 
@@ -33,6 +39,24 @@ static void test_check(int ok, const char *file, int line, const char *what)
 #define EQ_MEM(p, n, lit) do { const void *test_p_ = (p); size_t test_n_ = (n); \
     test_check(test_p_ && test_n_ == sizeof(lit) - 1 && memcmp(test_p_, lit, test_n_) == 0, __FILE__, __LINE__, #p " equals " #lit); \
     } while (0)
+
+/* MCP_TEST_WIRE=FILE: what goes over the streams of tests is added to that file, for tests/wire.sh. who: 'S' a server's or 'C' a
+ * client's stream begins, '<' it reads this, '>' it writes this. A record is a line `test stream who bytes`, and the bytes. */
+TEST_UNUSED static void test_wire(const void *stream, char who, const void *bytes, size_t n)
+{
+    static FILE *f;
+    static int known;
+    if (!known) {
+        const char *path = getenv("MCP_TEST_WIRE");
+        known = 1;
+        f = path && *path ? fopen(path, "ab") : NULL;
+    }
+    if (!f) return;
+    fprintf(f, "%s %p %c %lu\n", test_name, stream, who, (unsigned long)n);
+    if (n) fwrite(bytes, 1, n, f);
+    fputc('\n', f);
+    fflush(f);
+}
 
 static int test_end(void)
 {

@@ -2,112 +2,7 @@
 #define MCP_IMPLEMENTATION
 #include "mcp.h"
 #include "test.h"
-
-#define J(...) #__VA_ARGS__
-#define META "\"_meta\":{\"io.modelcontextprotocol/protocolVersion\":\"2026-07-28\",\"io.modelcontextprotocol/clientCapabilities\":{}}"
-#define INIT J({"jsonrpc":"2.0","id":"i","method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"t","version":"1"}}})
-#define INITIALIZED J({"jsonrpc":"2.0","method":"notifications/initialized"})
-
-/* -- a peer in memory ------------------------------------------------------------------------------------------------ */
-
-typedef struct peer { mcp_server *s; mcp_io io; mcp_conn *conn; char *text; size_t len, cap; bool closed; } peer;
-
-static long allocations, live_bytes, fail_at = -1;     /* of the allocator that can be told to fail, see below */
-
-static int64_t fake_now = 1000;
-static int64_t clock_fn(void *user) { (void)user; return fake_now; }
-
-static mcp_server *server_with(mcp_server_desc *d)
-{
-    if (!d->name) d->name = "srv";
-    if (!d->version) d->version = "1";
-    d->no_stdio = true;
-    d->now_ms = clock_fn;
-    if (!d->log.fn) d->log.level = -1;
-    return mcp_server_new(d);
-}
-
-static mcp_server *server(void)
-{
-    mcp_server_desc d;
-    memset(&d, 0, sizeof d);
-    return server_with(&d);
-}
-
-static peer join(mcp_server *s)
-{
-    peer p;
-    mcp_io ends[2];
-    memset(&p, 0, sizeof p);
-    EQ_INT(mcp_io_pair(NULL, ends), MCP_OK);
-    p.s = s;
-    p.conn = mcp_server_attach(s, &ends[0], "alice");
-    CHECK(p.conn != NULL);
-    p.io = ends[1];
-    return p;
-}
-
-/* Lets the server work until nothing moves, and takes what it says. */
-static void pump(peer *p)
-{
-    int idle = 0;
-    while (idle < 3) {
-        ptrdiff_t n;
-        (void)mcp_server_step(p->s, NULL, 0);
-        if (p->cap - p->len < 70000) p->text = (char *)realloc(p->text, p->cap = p->cap * 2 + 200000);
-        n = p->io.read(p->io.user, p->text + p->len, 65536);
-        if (n > 0) { p->len += (size_t)n; idle = 0; }
-        else { if (n == 0) p->closed = true; idle++; }
-    }
-    p->text[p->len] = 0;
-}
-
-static void write_all(peer *p, const char *bytes, size_t n)
-{
-    size_t at = 0;
-    int stuck = 0;
-    while (at < n && stuck < 100) {
-        ptrdiff_t k = p->io.write(p->io.user, bytes + at, n - at);
-        if (k > 0) { at += (size_t)k; stuck = 0; }
-        else { stuck++; (void)mcp_server_step(p->s, NULL, 0); if (stuck > 2) pump(p); }
-    }
-    CHECK(at == n || fail_at >= 0);
-}
-
-/* Sends one line and returns everything that came back, as lines. */
-static const char *say(peer *p, const char *line)
-{
-    p->len = 0;
-    write_all(p, line, strlen(line));
-    write_all(p, "\n", 1);
-    pump(p);
-    return p->text;
-}
-
-static const char *hear(peer *p)
-{
-    p->len = 0;
-    pump(p);
-    return p->text;
-}
-
-static void leave(peer *p)
-{
-    p->io.close(p->io.user);
-    free(p->text);
-}
-
-static void legacy(peer *p)
-{
-    CHECK(strstr(say(p, INIT), "\"protocolVersion\":\"2025-11-25\"") != NULL);
-    EQ_STR(say(p, INITIALIZED), "");
-}
-
-static void end(mcp_server *s, peer *p)
-{
-    mcp_server_free(s);
-    leave(p);
-}
+#include "server_peer.h"
 
 /* -- handlers ---------------------------------------------------------------------------------------------------------- */
 
@@ -139,8 +34,6 @@ static const char *call_modern(peer *p, const char *name, const char *args)
     snprintf(line, sizeof line, "{\"jsonrpc\":\"2.0\",\"id\":5,\"method\":\"tools/call\",\"params\":{\"name\":\"%s\",\"arguments\":%s," META "}}", name, args);
     return say(p, line);
 }
-
-#define SERVER_INFO "\"_meta\":{\"io.modelcontextprotocol/serverInfo\":{\"name\":\"srv\",\"version\":\"1\"}}"
 
 /* -- handshake and eras -------------------------------------------------------------------------------------------------- */
 
@@ -193,6 +86,9 @@ TEST(one_era_only)
     p = join(s);
     CHECK(strstr(say(&p, INIT), "2026-07-28") != NULL);
     CHECK(strstr(p.text, "\"error\"") != NULL);
+    CHECK(strstr(p.text, "\"requested\":\"2025-11-25\"") != NULL);
+    CHECK(strstr(say(&p, J({"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":7}})), "\"requested\":\"\"") != NULL);
+    CHECK(strstr(say(&p, J({"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"a version that is far too long to be one"}})), "\"requested\":\"\"") != NULL);
     CHECK(strstr(say(&p, J({"jsonrpc":"2.0","id":1,"method":"tools/list"})), "-32602") != NULL);
     CHECK(strstr(say(&p, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"server/discover\",\"params\":{" META "}}"), "\"result\"") != NULL);
     end(s, &p);
@@ -1200,19 +1096,6 @@ TEST(a_peer_that_does_not_read)
     end(s, &p);
 }
 
-/* An allocator that counts, and can be told to fail. */
-static void *counting(void *user, void *ptr, size_t old_size, size_t new_size)
-{
-    void *p;
-    (void)user;
-    if (new_size == 0) { live_bytes -= (long)old_size; free(ptr); return NULL; }
-    if (fail_at >= 0 && allocations >= fail_at) return NULL;
-    allocations++;
-    p = realloc(ptr, new_size);
-    if (p) live_bytes += (long)new_size - (long)old_size;
-    return p;
-}
-
 TEST(no_allocation_once_warm)
 {
     mcp_server_desc d;
@@ -1410,7 +1293,7 @@ TEST(what_old_revisions_know)
     CHECK(strstr(p.text, "\"type\":\"resource_link\"") != NULL);
     CHECK(strstr(call(&p, "no_block", "{}"), "-32603") != NULL);
     (void)say(&p, J({"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2024-11-05"}}));
-    EQ_STR(call(&p, "old", "{}"), "{\"jsonrpc\":\"2.0\",\"id\":5,\"result\":{\"content\":[{\"type\":\"resource\",\"resource\":{\"uri\":\"audio:\",\"mimeType\":\"audio/wav\",\"blob\":\"eA==\"}},"
+    EQ_STR(call(&p, "old", "{}"), "{\"jsonrpc\":\"2.0\",\"id\":5,\"result\":{\"content\":[{\"type\":\"resource\",\"resource\":{\"uri\":\"audio:data\",\"mimeType\":\"audio/wav\",\"blob\":\"eA==\"}},"
            "{\"type\":\"text\",\"text\":\"f:///a\"},{\"type\":\"text\",\"text\":\"t\"}]}}\n");
     end(s, &p);
 }
