@@ -6388,6 +6388,106 @@ static void mcpi_on_line(mcp_conn *c, char *line, size_t len)
     mcpi_frame_release(f);
 }
 
+/* -- sealing ------------------------------------------------------------------------------------------------------ */
+/* SHA-256 (FIPS 180-4) and HMAC (RFC 2104), written for size: they run over some hundred bytes for each question that
+   is asked of a modern client, and never otherwise. */
+
+static const uint32_t mcpi_sha_k[64] = {
+    0x428a2f98, 0x71374491, 0xb5c0fbcf, 0xe9b5dba5, 0x3956c25b, 0x59f111f1, 0x923f82a4, 0xab1c5ed5,
+    0xd807aa98, 0x12835b01, 0x243185be, 0x550c7dc3, 0x72be5d74, 0x80deb1fe, 0x9bdc06a7, 0xc19bf174,
+    0xe49b69c1, 0xefbe4786, 0x0fc19dc6, 0x240ca1cc, 0x2de92c6f, 0x4a7484aa, 0x5cb0a9dc, 0x76f988da,
+    0x983e5152, 0xa831c66d, 0xb00327c8, 0xbf597fc7, 0xc6e00bf3, 0xd5a79147, 0x06ca6351, 0x14292967,
+    0x27b70a85, 0x2e1b2138, 0x4d2c6dfc, 0x53380d13, 0x650a7354, 0x766a0abb, 0x81c2c92e, 0x92722c85,
+    0xa2bfe8a1, 0xa81a664b, 0xc24b8b70, 0xc76c51a3, 0xd192e819, 0xd6990624, 0xf40e3585, 0x106aa070,
+    0x19a4c116, 0x1e376c08, 0x2748774c, 0x34b0bcb5, 0x391c0cb3, 0x4ed8aa4a, 0x5b9cca4f, 0x682e6ff3,
+    0x748f82ee, 0x78a5636f, 0x84c87814, 0x8cc70208, 0x90befffa, 0xa4506ceb, 0xbef9a3f7, 0xc67178f2
+};
+
+typedef struct mcpi_sha { uint32_t h[8]; uint64_t len; unsigned char block[64]; } mcpi_sha;
+
+static uint32_t mcpi_rotated(uint32_t x, int n) { return x >> n | x << (32 - n); }
+
+static void mcpi_sha_block(mcpi_sha *c)
+{
+    uint32_t w[64], v[8], a, b;
+    int i;
+    for (i = 0; i < 16; i++) {
+        const unsigned char *p = c->block + 4 * i;
+        w[i] = (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | p[3];
+    }
+    for (; i < 64; i++) {
+        a = w[i - 15];
+        b = w[i - 2];
+        w[i] = w[i - 16] + w[i - 7] + (mcpi_rotated(a, 7) ^ mcpi_rotated(a, 18) ^ a >> 3) +
+               (mcpi_rotated(b, 17) ^ mcpi_rotated(b, 19) ^ b >> 10);
+    }
+    memcpy(v, c->h, sizeof v);
+    for (i = 0; i < 64; i++) {
+        a = v[7] + (mcpi_rotated(v[4], 6) ^ mcpi_rotated(v[4], 11) ^ mcpi_rotated(v[4], 25)) +
+            ((v[4] & v[5]) ^ (~v[4] & v[6])) + mcpi_sha_k[i] + w[i];
+        b = (mcpi_rotated(v[0], 2) ^ mcpi_rotated(v[0], 13) ^ mcpi_rotated(v[0], 22)) +
+            ((v[0] & v[1]) ^ (v[0] & v[2]) ^ (v[1] & v[2]));
+        memmove(v + 1, v, 7 * sizeof *v);
+        v[4] += a;
+        v[0] = a + b;
+    }
+    for (i = 0; i < 8; i++) c->h[i] += v[i];
+}
+
+static void mcpi_sha_begin(mcpi_sha *c)
+{
+    static const uint32_t h[8] = { 0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a,
+                                   0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19 };
+    memcpy(c->h, h, sizeof h);
+    c->len = 0;
+}
+
+static void mcpi_sha_add(mcpi_sha *c, const void *data, size_t n)
+{
+    const unsigned char *p = (const unsigned char *)data;
+    while (n--) {
+        c->block[c->len++ % 64] = *p++;
+        if (c->len % 64 == 0) mcpi_sha_block(c);
+    }
+}
+
+static void mcpi_sha_end(mcpi_sha *c, unsigned char out[32])
+{
+    uint64_t bits = c->len * 8;
+    unsigned char b = 0x80;
+    int i;
+    do { mcpi_sha_add(c, &b, 1); b = 0; } while (c->len % 64 != 56);
+    for (i = 56; i >= 0; i -= 8) { b = (unsigned char)(bits >> i); mcpi_sha_add(c, &b, 1); }
+    for (i = 0; i < 32; i++) out[i] = (unsigned char)(c->h[i / 4] >> (24 - i % 4 * 8));
+}
+
+/* Begins one of HMAC's two hashes: with 0x36 the inner one, over the message; with 0x5c the outer one, over that. */
+static void mcpi_hmac_pass(mcpi_sha *c, const void *key, size_t n, unsigned char pad)
+{
+    unsigned char k[64];
+    size_t i;
+    memset(k, 0, sizeof k);
+    if (n > sizeof k) {
+        mcpi_sha_begin(c);
+        mcpi_sha_add(c, key, n);
+        mcpi_sha_end(c, k);
+    } else memcpy(k, key, n);
+    for (i = 0; i < sizeof k; i++) k[i] ^= pad;
+    mcpi_sha_begin(c);
+    mcpi_sha_add(c, k, sizeof k);
+}
+
+static MCP_UNUSED void mcpi_hmac_begin(mcpi_sha *c, const void *key, size_t n) { mcpi_hmac_pass(c, key, n, 0x36); }
+
+static MCP_UNUSED void mcpi_hmac_end(mcpi_sha *c, const void *key, size_t n, unsigned char out[32])
+{
+    unsigned char inner[32];
+    mcpi_sha_end(c, inner);
+    mcpi_hmac_pass(c, key, n, 0x5c);
+    mcpi_sha_add(c, inner, sizeof inner);
+    mcpi_sha_end(c, out);
+}
+
 /* -- peers ------------------------------------------------------------------------------------------------------- */
 
 static mcp_conn *mcpi_conn_new(mcp_server *s, const mcp_io *io, const char *principal)
