@@ -24,12 +24,36 @@ static void say_blob(void)
 
 static void answer(const char *line)
 {
+    static char asked[32];
     const char *method = strstr(line, "\"method\":\""), *id = strstr(line, "\"id\":"), *text;
+    if (!method && id && strstr(line, "\"result\":") && (text = strstr(line, "\"name\":\""))) {     /* the answer to a question */
+        SAY("{\"jsonrpc\":\"2.0\",\"id\":");
+        say(asked, strlen(asked));
+        SAY(",\"result\":{\"content\":[{\"type\":\"text\",\"text\":\"");
+        say(text + 8, strcspn(text + 8, "\""));
+        SAY("\"}]}}\n");
+        return;
+    }
     if (!method || !id) return;
+    if (strstr(line, "\"name\":\"ask\"") && !strstr(line, "requestState")) {
+        if (strstr(line, "/protocolVersion\":")) {
+            SAY("{\"jsonrpc\":\"2.0\",\"id\":");
+            say(id + 5, strcspn(id + 5, ",}"));
+            SAY(",\"result\":{\"resultType\":\"input_required\",\"inputRequests\":{\"q\":{\"method\":\"elicitation/create\",\"params\":{\"message\":\"?\","
+                "\"requestedSchema\":{\"type\":\"object\",\"properties\":{}}}}},\"requestState\":\"x\"}}\n");
+            return;
+        }
+        snprintf(asked, sizeof asked, "%.*s", (int)strcspn(id + 5, ",}"), id + 5);
+        SAY("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"elicitation/create\",\"params\":{\"message\":\"?\",\"requestedSchema\":{\"type\":\"object\","
+            "\"properties\":{}}}}\n");
+        return;
+    }
     method += 10; id += 5;
     SAY("{\"jsonrpc\":\"2.0\",\"id\":");
     say(id, strcspn(id, ",}"));
-    if (!strncmp(method, "tools/call\"", 11) && (text = strstr(line, "\"text\":\""))) {
+    if (!strncmp(method, "tools/call\"", 11) && strstr(line, "requestState"))
+        SAY(",\"result\":{\"content\":[{\"type\":\"text\",\"text\":\"xxx\"}],\"resultType\":\"complete\"}}\n");
+    else if (!strncmp(method, "tools/call\"", 11) && (text = strstr(line, "\"text\":\""))) {
         const char *end = text += 8;
         while ((end = strchr(end, '"')) && end[-1] == '\\') end++;
         SAY(",\"result\":{\"content\":[{\"type\":\"text\",\"text\":\"");

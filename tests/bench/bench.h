@@ -212,10 +212,12 @@ static inline const char *ask(proc *p, const char *tail)
 
 /* -- what is sent -- */
 
-#define META "\"_meta\":{\"io.modelcontextprotocol/protocolVersion\":\"2026-07-28\",\"io.modelcontextprotocol/clientInfo\":" \
-    "{\"name\":\"bench\",\"version\":\"1\"},\"io.modelcontextprotocol/clientCapabilities\":{}}"
-#define INITIALIZE ",\"method\":\"initialize\",\"params\":{\"protocolVersion\":\"2025-11-25\",\"capabilities\":{}," \
+#define META_OF(caps) "\"_meta\":{\"io.modelcontextprotocol/protocolVersion\":\"2026-07-28\",\"io.modelcontextprotocol/clientInfo\":" \
+    "{\"name\":\"bench\",\"version\":\"1\"},\"io.modelcontextprotocol/clientCapabilities\":" caps "}"
+#define META META_OF("{}")
+#define INITIALIZE_OF(caps) ",\"method\":\"initialize\",\"params\":{\"protocolVersion\":\"2025-11-25\",\"capabilities\":" caps "," \
     "\"clientInfo\":{\"name\":\"bench\",\"version\":\"1\"}}}\n"
+#define INITIALIZE INITIALIZE_OF("{}")
 #define INITIALIZED "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}\n"
 #define DISCOVER ",\"method\":\"server/discover\",\"params\":{" META "}}\n"
 

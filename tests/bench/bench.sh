@@ -205,6 +205,13 @@ features()
     set -- $(driver read -n 3 -r 7 "$mcp" "$server -r 1"); [ $# = 8 ] || exit 1
     row 'read of a blob of 10 MB, MB/s' "$(calc "10000000 / $5")" "$(calc "10000000 / $1")" "$(calc "1 / $7")" -
     row 'read of a blob of 10 MB, CPU us; canned answer' "$6" "$2" "$8" -
+    for e in legacy modern; do
+        m=; [ $e = modern ] && m=-m
+        # shellcheck disable=SC2046,SC2086
+        set -- $(driver asks $m -n 500 -r 11 "$mcp" "$server -q"); [ $# = 8 ] || exit 1
+        row "$e, a call that asks one question, us" "$5" "$1" "$7" -
+        row "$e, a call that asks one question, CPU us" "$6" "$2" "$8" -
+    done
     title 'server, many resources' value '1,000'
     for n in 1000 10000; do
         v=$(driver pages -n $((20000 / n)) -r 7 "$server -r $n") || exit 1

@@ -10,6 +10,7 @@
      driver pages [-n COUNT] [-r ROUNDS] PROGRAM     CPU us of the server for COUNT lists of all resources, page by page
      driver updates -n COUNT [-r ROUNDS] PROGRAM     subscribes to bench://0 and on, then has all of them changed: CPU us of
                                              the server for each subscription, and for each change
+     driver asks [-m] [-n COUNT] [-r ROUNDS] PROGRAM...      calls of the tool `ask`, which asks one question: as calls
      driver allocations PROGRAM              allocations of 10,000 calls, once warm: legacy, modern */
 #include "bench.h"
 
@@ -151,6 +152,61 @@ static void updates(const char *program)
     proc_end(&p);
 }
 
+#define CAN_ANSWER "{\"elicitation\":{\"form\":{}}}"
+
+/* One call of `ask`, and the answer to its question. */
+static void ask_one(proc *p)
+{
+    static const char answer[] = "{\"action\":\"accept\",\"content\":{\"name\":\"xxx\"}}";
+    char tail[2048], *state;
+    const char *line;
+    snprintf(tail, sizeof tail, ",\"method\":\"tools/call\",\"params\":{%s\"name\":\"ask\",\"arguments\":{}}}\n", o.modern ? META_OF(CAN_ANSWER) "," : "");
+    line = ask(p, tail);
+    if (o.modern) {
+        if (!(state = quoted(line, "\"requestState\":\""))) die(line);
+        snprintf(tail, sizeof tail, ",\"method\":\"tools/call\",\"params\":{%s,\"name\":\"ask\",\"arguments\":{},\"inputResponses\":{\"q\":%s},"
+                 "\"requestState\":\"%s\"}}\n", META_OF(CAN_ANSWER), answer, state);
+        free(state);
+        line = ask(p, tail);
+    } else {
+        if (!strstr(line, "elicitation/create")) die(line);
+        snprintf(tail, sizeof tail, "{\"jsonrpc\":\"2.0\",\"id\":%lu,\"result\":%s}\n", id_of(line), answer);
+        put(p, tail, strlen(tail));
+        while (!(line = proc_line(p))) proc_move(p);
+    }
+    if (!strstr(line, "xxx")) die(line);
+}
+
+static void asks(char **programs, int n)
+{
+    static double wall[PROGRAMS][ROUNDS], cpu[PROGRAMS][ROUNDS];
+    double copy[ROUNDS];
+    proc p[PROGRAMS];
+    size_t r, k;
+    int i;
+    for (i = 0; i < n; i++) {
+        p[i] = proc_start(programs[i]);
+        (void)ask(&p[i], o.modern ? DISCOVER : INITIALIZE_OF(CAN_ANSWER));
+        if (!o.modern) put(&p[i], INITIALIZED, sizeof INITIALIZED - 1);
+        for (k = 0; k < 100; k++) ask_one(&p[i]);
+    }
+    for (r = 0; r < o.rounds; r++)
+        for (i = 0; i < n; i++) {
+            double before = child_cpu_us(p[i].pid), begin = wall_us();
+            for (k = 0; k < o.count; k++) ask_one(&p[i]);
+            wall[i][r] = (wall_us() - begin) / (double)o.count;
+            cpu[i][r] = (child_cpu_us(p[i].pid) - before) / (double)o.count;
+        }
+    for (i = 0; i < n; i++) {
+        memcpy(copy, wall[i], sizeof copy); printf("%.4g", median(copy, o.rounds));
+        memcpy(copy, cpu[i], sizeof copy); printf(" %.4g", median(copy, o.rounds));
+        print_ratio(wall, i, o.rounds);
+        print_ratio(cpu, i, o.rounds);
+        printf("\n");
+        proc_end(&p[i]);
+    }
+}
+
 static void start(char **programs, int n)
 {
     static double t[PROGRAMS][ROUNDS];
@@ -267,6 +323,7 @@ int main(int argc, char **argv)
     if (argc < 1 || argc > PROGRAMS || o.rounds < 1 || o.rounds > ROUNDS || !o.window) die("how? see the comment at the top of driver.c");
     if (!strcmp(mode, "calls")) calls(argv, argc);
     else if (!strcmp(mode, "read")) { o.blob = true; calls(argv, argc); }
+    else if (!strcmp(mode, "asks")) asks(argv, argc);
     else if (!strcmp(mode, "pages")) pages(argv[0]);
     else if (!strcmp(mode, "updates")) updates(argv[0]);
     else if (!strcmp(mode, "start")) start(argv, argc);

@@ -2,6 +2,7 @@
      -t N   N more tools, tool_0 and on
      -r N   resources bench://0 and on, in pages of 100, the tool `touch` that says of all of them that they changed, and
             bench://blob, which is 10 MB
+     -q     the tool `ask`, which asks one question
      -a     count allocations; the tool `allocations` tells how many there were so far */
 #define MCP_IMPLEMENTATION
 #include "mcp.h"
@@ -26,6 +27,14 @@ static void tell(mcp_req *r, void *user)
 {
     (void)user;
     mcp_req_textf(r, "%ld", allocations);
+}
+
+static void ask(mcp_req *r, void *user)
+{
+    const mcp_json *content;
+    (void)user;
+    if (mcp_req_elicit(r, "q", "Your name?", MCP_JSON({ "type": "object", "properties": { "name": { "type": "string" } } }), &content) == MCP_OK)
+        mcp_req_text(r, mcp_json_str(mcp_json_get(content, "name"), ""));
 }
 
 static int resources;
@@ -59,15 +68,18 @@ int main(int argc, char **argv)
     mcp_tool t = { .description = "Say the same again.", .fn = echo, .input_schema = MCP_JSON({
         "type": "object", "properties": { "text": { "type": "string" } }, "required": ["text"] }) };
     mcp_server *s;
+    bool asks = false;
     int i, n = 0, rc;
     for (i = 1; i < argc; i++) {
         if (!strcmp(argv[i], "-a")) d.alloc.resize = counted;
+        if (!strcmp(argv[i], "-q")) asks = true;
         if (!strcmp(argv[i], "-t") && i + 1 < argc) n = atoi(argv[++i]);
         if (!strcmp(argv[i], "-r") && i + 1 < argc) { resources = atoi(argv[++i]); d.page_size = 100; d.max_subscriptions = 1000000; }
     }
     s = mcp_server_new(&d);
     t.name = "echo";
     mcp_server_tool(s, &t);
+    if (asks) mcp_server_tool(s, &(mcp_tool){ .name = "ask", .fn = ask });
     for (i = 0; i < n; i++) {
         char name[32];
         snprintf(name, sizeof name, "tool_%d", i);
