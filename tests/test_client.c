@@ -2651,14 +2651,28 @@ static bool is_gone(long pid)
     return has(text, ") Z ");
 }
 
+/* The number that a shell writes into a file, which it may do after its server has answered. The file goes. */
+static long pid_in(const char *path)
+{
+    char text[64] = "";
+    int i;
+    for (i = 0; i < 500 && !strchr(text, '\n'); i++) {
+        FILE *f = fopen(path, "r");
+        if (f && !fgets(text, sizeof text, f)) text[0] = 0;
+        if (f) fclose(f);
+        usleep(10000);
+    }
+    unlink(path);
+    return atol(text);
+}
+
 /* A wrapper whose child is the real server: the group ends as a whole. */
 TEST(wrapper)
 {
     const char *argv[6];
-    char path[64], text[64] = "";
+    char path[64];
     mcp_client_desc d = child_desc(argv, NULL);
     mcp_client *c;
-    FILE *f;
     long pid;
     snprintf(path, sizeof path, "/tmp/mcp-test-client-%ld", (long)getpid());
     argv[0] = "sh";
@@ -2669,11 +2683,7 @@ TEST(wrapper)
     argv[2] = "exec 3<&0; \"$0\" serve-ignore-eof <&3 & echo $! > \"$1\"; wait; true";
     c = mcp_client_new(&d);
     EQ_INT(child_call(c, "x", NULL, 0), MCP_OK);
-    f = fopen(path, "r");
-    CHECK(f && fgets(text, sizeof text, f));
-    if (f) fclose(f);
-    unlink(path);
-    pid = atol(text);
+    pid = pid_in(path);
     CHECK(pid > 0);
     mcp_client_free(c);
     usleep(50000);
@@ -2686,10 +2696,9 @@ TEST(wrapper)
 static void wrapper_row(const char *script, const char *tool, int status)
 {
     const char *argv[6];
-    char path[64], text[64] = "";
+    char path[64];
     mcp_client_desc d = child_desc(argv, NULL);
     mcp_client *c;
-    FILE *f;
     long pid;
     int i;
     snprintf(path, sizeof path, "/tmp/mcp-test-client-%ld", (long)getpid());
@@ -2701,11 +2710,7 @@ static void wrapper_row(const char *script, const char *tool, int status)
     argv[5] = NULL;
     c = mcp_client_new(&d);
     EQ_INT(child_call(c, "x", NULL, 0), MCP_OK);
-    f = fopen(path, "r");
-    CHECK(f && fgets(text, sizeof text, f));
-    if (f) fclose(f);
-    unlink(path);
-    pid = atol(text);
+    pid = pid_in(path);
     CHECK(pid > 0);
     if (tool) EQ_INT(child_call(c, tool, NULL, 0), status);
     mcp_client_free(c);
