@@ -253,6 +253,12 @@ TEST(arenas)
     CHECK(mcp_arena_alloc(&a, 20000) == NULL);
     mcp_arena_free(&a);
     EQ_INT(c.live, 0);
+    CHECK(mcp_arena_alloc(&a, 20000) == NULL);              /* more than is left, which is not nothing */
+    CHECK(mcp_arena_alloc(&a, 6000) != NULL);
+    CHECK(mcp_arena_alloc(&a, 6000) == NULL);
+    CHECK(mcp_arena_alloc(&a, 1000) != NULL);
+    mcp_arena_free(&a);
+    EQ_INT(c.live, 0);
 
     for (i = 1; i < 8; i++) {                               /* failing allocations */
         int k;

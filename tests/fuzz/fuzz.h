@@ -11,12 +11,13 @@ extern "C"
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 /* The input, and a stream of small numbers that follow from it: what to do next, how much to read. */
-static struct { const uint8_t *data; size_t size, at; unsigned sum; int64_t ms; unsigned allocations, fails; } fuzz;
+static struct { const uint8_t *data; size_t size, at; uint64_t sum; int64_t ms; unsigned allocations, fails; } fuzz;
 
 static MCP_UNUSED unsigned fuzz_pick(unsigned below)
 {
-    fuzz.sum = fuzz.sum * 1664525u + 1013904223u + (fuzz.size ? fuzz.data[fuzz.size - 1 - fuzz.at++ % fuzz.size] : 0);
-    return (fuzz.sum >> 8) % below;
+    fuzz.sum = fuzz.sum * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407) +
+               (fuzz.size ? fuzz.data[fuzz.size - 1 - fuzz.at++ % fuzz.size] : 0);
+    return (unsigned)(fuzz.sum >> 33) % below;              /* the lower bits come round too soon */
 }
 
 /* A clock that goes on by itself, so that deadlines pass. */
