@@ -8,9 +8,8 @@
    Every other file just includes "mcp.h". It needs libc and POSIX, nothing else; no Windows. On a glibc older than
    2.34 a program that starts threads of its own links -lpthread, as it does anyway.
 
-   WHAT IT IS NOT (yet): no HTTP, no resources, prompts, completion, elicitation or sampling on the server's side, no
-   subscriptions on the client's. No TLS and no JSON Schema validator. It is not thread-safe: an object belongs to one
-   thread at a time.
+   WHAT IT IS NOT (yet): no HTTP, no resources, prompts, completion, elicitation or sampling on the server's side. No
+   TLS and no JSON Schema validator. It is not thread-safe: an object belongs to one thread at a time.
 
    CONTENTS (search for the key)
        public part:      == version, status, memory, JSON: reading, JSON: writing, JSON-RPC, streams, server, client
@@ -9028,7 +9027,10 @@ static void mcpi_client_taken_back(mcp_client *c, const mcp_json *id)
         mcp_reply r;
         if (!k || k->known != MCPI_METHOD_LISTEN) { c->stats.unknown++; return; }
         mcpi_reply_local(&r, MCP_OK);
-        mcpi_call_end(c, k, &r, false);
+        r.result = mcp_json_parse(&c->st.in->arena, "{}", 2, NULL);
+        r.priv = &c->st.in->arena;
+        if (r.result) mcpi_call_end(c, k, &r, true);
+        else mcpi_call_fail(c, k, MCP_ERR_MEMORY, NULL);
     } else if (c->open_asks) {
         const char *s = mcpi_is_id(id) ? mcpi_client_lexeme(c, id, &n) : NULL;
         mcpi_call *q = s ? *mcpi_ask_find(c, s, n) : NULL;
@@ -9062,8 +9064,10 @@ static void mcpi_client_notification(mcp_client *c, const mcp_msg *m)
         c->untold |= 1u << change;
         return;
     }
-    if (strcmp(m->method, "notifications/cancelled") == 0)
+    if (strcmp(m->method, "notifications/cancelled") == 0) {
         mcpi_client_taken_back(c, mcp_json_get(m->params, "requestId"));
+        if (c->era == MCP_ERA_MODERN) return;               /* `ended` was told */
+    }
     if (strcmp(m->method, "notifications/elicitation/complete") == 0) mcpi_client_completed(c, m->params);
     if (!c->d.on_notify || c->freed) return;
     c->nest++;
