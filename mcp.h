@@ -738,7 +738,8 @@ typedef struct mcp_call {
                                                variable of the template `uri`, and what was typed so far; args: those
                                                that are known already */
     const char *method, *params;            /* or any method, params as JSON object text (NULL: none). "ping" is
-                                               asked in the words of either era */
+                                               asked in the words of either era; inputResponses and requestState
+                                               are the library's */
     const char *meta;                       /* JSON object merged into _meta: traceparent, tracestate, baggage, keys
                                                of extensions */
     const char *log_level;                  /* "debug" to "emergency": log messages from this level on, to on_notify
@@ -6995,7 +6996,8 @@ struct mcp_client {
     int status, last;                       /* why it ended; why the last send failed */
     mcpi_phase phase;
     int version, era, offer;                /* negotiated; MCP_ERA_...; what initialize offers */
-    int live, waiting, open_asks;           /* calls; requests on the wire, of any kind; questions */
+    int live, waiting, open_asks;           /* calls; requests on the wire, of any kind; questions of a legacy server */
+    int listens;                            /* of the calls, those that are subscriptions */
     bool heard, refused, offered_again, probed_again, restart, restarted;
     bool deaf;                              /* the server reads no more */
     bool closing;                           /* close or free was called: its end is no failure */
@@ -7278,6 +7280,7 @@ static void mcpi_call_end(mcp_client *c, mcpi_call *k, mcp_reply *r, bool in_fra
     void *user = k->user;
     mcpi_level *waiter = k->waiter;
     bool quiet = k->quiet;
+    c->listens -= k->known == MCPI_METHOD_LISTEN;
     r->id = k->id;
     if (quiet) mcpi_call_quiet_end(c, k, r);
     mcpi_call_unwire(c, k);
@@ -7825,7 +7828,11 @@ static mcp_id mcpi_client_send(mcp_client *c, const mcp_call *call, mcpi_level *
     k->id = k->head.item.id;
     if (status == MCP_OK && mcpi_call_goes_on(c, k) && !mcpi_call_keep(c, k, &p)) status = MCP_ERR_MEMORY;
     if (status == MCP_OK && ready) status = mcpi_call_start(c, k, &p);
-    if (status == MCP_OK) { c->live++; return k->id; }
+    if (status == MCP_OK) {
+        c->live++;
+        c->listens += k->known == MCPI_METHOD_LISTEN;
+        return k->id;
+    }
     mcpi_call_free(c, k);
     (void)mcpi_client_say_status(c, status);
     return 0;
@@ -9056,8 +9063,9 @@ static bool mcpi_client_listens(mcp_client *c, int change, const mcp_json *param
 
 static void mcpi_client_notification(mcp_client *c, const mcp_msg *m)
 {
-    int change = mcpi_word_of(mcpi_changes, m->method);
+    int change;
     if (strcmp(m->method, "notifications/progress") == 0) { mcpi_client_progress(c, m->params); return; }
+    change = mcpi_word_of(mcpi_changes, m->method);
     if (change > MCPI_CHANGE_NONE && c->d.cache_bytes) mcpi_kept_change(c, change, m->params);
     if (change >= 0 && c->era == MCP_ERA_MODERN && !mcpi_client_listens(c, change, m->params)) return;
     if (change > MCPI_CHANGE_NONE && change < MCPI_CHANGE_UPDATED && c->d.cache_bytes) {
@@ -9939,7 +9947,7 @@ mcp_stats mcp_client_stats(const mcp_client *c)
     memset(&s, 0, sizeof s);
     if (!c) return s;
     s = c->stats;
-    s.pending = (size_t)c->live;
+    s.pending = (size_t)(c->live - c->listens);
     s.queued = mcpi_stream_queued(&c->st);
     s.peers = c->st.open;
     return s;
