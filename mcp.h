@@ -8,9 +8,8 @@
    Every other file just includes "mcp.h". It needs libc and POSIX, nothing else; no Windows. On a glibc older than
    2.34 a program that starts threads of its own links -lpthread, as it does anyway.
 
-   WHAT IT IS NOT (yet): no HTTP, no resources, prompts, completion, elicitation or sampling on the server's side, no
-   subscriptions on the client's. No TLS and no JSON Schema validator. It is not thread-safe: an object belongs to one
-   thread at a time.
+   WHAT IT IS NOT (yet): no HTTP, no resources, prompts, completion, elicitation or sampling on the server's side. No
+   TLS and no JSON Schema validator. It is not thread-safe: an object belongs to one thread at a time.
 
    CONTENTS (search for the key)
        public part:      == version, status, memory, JSON: reading, JSON: writing, JSON-RPC, streams, server, client
@@ -851,7 +850,8 @@ typedef struct mcp_call {
                                                variable of the template `uri`, and what was typed so far; args: those
                                                that are known already */
     const char *method, *params;            /* or any method, params as JSON object text (NULL: none). "ping" is
-                                               asked in the words of either era */
+                                               asked in the words of either era; inputResponses and requestState
+                                               are the library's */
     const char *meta;                       /* JSON object merged into _meta: traceparent, tracestate, baggage, keys
                                                of extensions */
     const char *log_level;                  /* "debug" to "emergency": log messages from this level on, to on_notify
@@ -8816,7 +8816,8 @@ struct mcp_client {
     int status, last;                       /* why it ended; why the last send failed */
     mcpi_phase phase;
     int version, era, offer;                /* negotiated; MCP_ERA_...; what initialize offers */
-    int live, waiting, open_asks;           /* calls; requests on the wire, of any kind; questions */
+    int live, waiting, open_asks;           /* calls; requests on the wire, of any kind; questions of a legacy server */
+    int listens;                            /* of the calls, those that are subscriptions */
     bool heard, refused, offered_again, probed_again, restart, restarted;
     bool deaf;                              /* the server reads no more */
     bool closing;                           /* close or free was called: its end is no failure */
@@ -9099,6 +9100,7 @@ static void mcpi_call_end(mcp_client *c, mcpi_call *k, mcp_reply *r, bool in_fra
     void *user = k->user;
     mcpi_level *waiter = k->waiter;
     bool quiet = k->quiet;
+    c->listens -= k->known == MCPI_METHOD_LISTEN;
     r->id = k->id;
     if (quiet) mcpi_call_quiet_end(c, k, r);
     mcpi_call_unwire(c, k);
@@ -9655,7 +9657,11 @@ static mcp_id mcpi_client_send(mcp_client *c, const mcp_call *call, mcpi_level *
     k->id = k->head.item.id;
     if (status == MCP_OK && mcpi_call_goes_on(c, k) && !mcpi_call_keep(c, k, &p)) status = MCP_ERR_MEMORY;
     if (status == MCP_OK && ready) status = mcpi_call_start(c, k, &p);
-    if (status == MCP_OK) { c->live++; return k->id; }
+    if (status == MCP_OK) {
+        c->live++;
+        c->listens += k->known == MCPI_METHOD_LISTEN;
+        return k->id;
+    }
     mcpi_call_free(c, k);
     (void)mcpi_client_say_status(c, status);
     return 0;
@@ -10857,7 +10863,10 @@ static void mcpi_client_taken_back(mcp_client *c, const mcp_json *id)
         mcp_reply r;
         if (!k || k->known != MCPI_METHOD_LISTEN) { c->stats.unknown++; return; }
         mcpi_reply_local(&r, MCP_OK);
-        mcpi_call_end(c, k, &r, false);
+        r.result = mcp_json_parse(&c->st.in->arena, "{}", 2, NULL);
+        r.priv = &c->st.in->arena;
+        if (r.result) mcpi_call_end(c, k, &r, true);
+        else mcpi_call_fail(c, k, MCP_ERR_MEMORY, NULL);
     } else if (c->open_asks) {
         const char *s = mcpi_is_id(id) ? mcpi_client_lexeme(c, id, &n) : NULL;
         mcpi_call *q = s ? *mcpi_ask_find(c, s, n) : NULL;
@@ -10883,16 +10892,19 @@ static bool mcpi_client_listens(mcp_client *c, int change, const mcp_json *param
 
 static void mcpi_client_notification(mcp_client *c, const mcp_msg *m)
 {
-    int change = mcpi_word_of(mcpi_changes, m->method);
+    int change;
     if (strcmp(m->method, "notifications/progress") == 0) { mcpi_client_progress(c, m->params); return; }
+    change = mcpi_word_of(mcpi_changes, m->method);
     if (change > MCPI_CHANGE_NONE && c->d.cache_bytes) mcpi_kept_change(c, change, m->params);
     if (change >= 0 && c->era == MCP_ERA_MODERN && !mcpi_client_listens(c, change, m->params)) return;
     if (change > MCPI_CHANGE_NONE && change < MCPI_CHANGE_UPDATED && c->d.cache_bytes) {
         c->untold |= 1u << change;
         return;
     }
-    if (strcmp(m->method, "notifications/cancelled") == 0)
+    if (strcmp(m->method, "notifications/cancelled") == 0) {
         mcpi_client_taken_back(c, mcp_json_get(m->params, "requestId"));
+        if (c->era == MCP_ERA_MODERN) return;               /* `ended` was told */
+    }
     if (strcmp(m->method, "notifications/elicitation/complete") == 0) mcpi_client_completed(c, m->params);
     if (!c->d.on_notify || c->freed) return;
     c->nest++;
@@ -11764,7 +11776,7 @@ mcp_stats mcp_client_stats(const mcp_client *c)
     memset(&s, 0, sizeof s);
     if (!c) return s;
     s = c->stats;
-    s.pending = (size_t)c->live;
+    s.pending = (size_t)(c->live - c->listens);
     s.queued = mcpi_stream_queued(&c->st);
     s.peers = c->st.open;
     return s;

@@ -1,5 +1,5 @@
-/* mcp: ask any MCP server from the command line. It teaches a whole client: era, timeouts, progress, Ctrl-C, every kind of
-   content and of failure.
+/* mcp: ask any MCP server from the command line. It teaches a whole client: era, timeouts, progress, Ctrl-C, questions of the
+   server's, subscriptions, every kind of content and of failure.
    cc -o mcp mcp.c && ./mcp tools ./hello_server                    (see `mcp --help`) */
 #define MCP_IMPLEMENTATION
 #include "mcp.h"
@@ -11,12 +11,19 @@
 #include <unistd.h>
 
 static const char help[] =
-    "usage: mcp tools [OPTION...] [--] SERVER [ARGUMENT...]            list the tools\n"
-    "       mcp call [OPTION...] TOOL [JSON] -- SERVER [ARGUMENT...]   call one; JSON: its arguments, - reads them from stdin\n"
-    "       mcp info [OPTION...] [--] SERVER [ARGUMENT...]             what the server says about itself\n"
-    "       mcp ping [OPTION...] [--] SERVER [ARGUMENT...]             how long it takes to answer\n"
+    "usage: mcp tools [OPTION...] [--] SERVER [ARGUMENT...]      list the tools\n"
+    "       mcp call [OPTION...] TOOL [JSON] -- SERVER...        call one; JSON: its arguments, - reads them from stdin\n"
+    "       mcp resources [OPTION...] [--] SERVER...             list the resources, and the templates of more\n"
+    "       mcp read [OPTION...] URI -- SERVER...                print one\n"
+    "       mcp prompts [OPTION...] [--] SERVER...               list the prompts\n"
+    "       mcp prompt [OPTION...] NAME [JSON] -- SERVER...      print one\n"
+    "       mcp complete [OPTION...] NAME ARGUMENT [VALUE] -- SERVER...   what an argument of a prompt could be, or\n"
+    "                                                            a variable, if NAME is a template such as file:///{path}\n"
+    "       mcp watch [OPTION...] [URI...] -- SERVER...          tell what changes, until Ctrl-C\n"
+    "       mcp info [OPTION...] [--] SERVER...                  what the server says about itself\n"
+    "       mcp ping [OPTION...] [--] SERVER...                  how long it takes to answer\n"
     "\n"
-    "SERVER is the command that starts an MCP server on its stdin and stdout.\n"
+    "SERVER is the command that starts an MCP server on its stdin and stdout. What it asks is asked on the terminal, if stdin is one.\n"
     "\n"
     "  -t, --timeout SECONDS     give up after this time (default: 60 to start, 30 without an answer or progress)\n"
     "      --era auto|legacy|modern   which protocol to speak: with the initialize handshake, or of 2026-07-28\n"
@@ -31,7 +38,7 @@ enum { EXIT_TOOL = 1, EXIT_USAGE, EXIT_START, EXIT_PEER, EXIT_TIMEOUT, EXIT_BROK
 
 static mcp_client *client;
 static mcp_poster *poster;
-static bool json, bar_shown, interrupted;
+static bool json, bar_shown, interrupted, watching;
 static mcp_id current;
 static mcp_arena arena;                 /* what is kept of an answer */
 
@@ -114,6 +121,21 @@ static void print_type(const mcp_json *schema)
     if (item) { fputs(" of ", stdout); put(stdout, mcp_json_str(item, "any"), 0); }
 }
 
+/* Resources, templates, prompts: what they are called, and what is said about them. */
+static void print_entry(const mcp_json *v)
+{
+    const char *uri = *str(v, "uri") ? str(v, "uri") : str(v, "uriTemplate");
+    print(stdout, *uri ? uri : str(v, "name"), 0);
+    if (*uri) { fputs("    ", stdout); put(stdout, str(v, "name"), 4); if (*str(v, "mimeType")) { fputs(", ", stdout); put(stdout, str(v, "mimeType"), 4); } putchar('\n'); }
+    if (*str(v, "description")) print(stdout, str(v, "description"), 4);
+    mcp_json_each(a, mcp_json_get(v, "arguments")) {
+        fputs("      ", stdout);
+        put(stdout, str(a, "name"), 0);
+        puts(mcp_json_bool(mcp_json_get(a, "required"), false) ? ", required" : "");
+        if (*str(a, "description")) print(stdout, str(a, "description"), 10);
+    }
+}
+
 static void print_tool(const mcp_json *tool)
 {
     const mcp_json *schema = mcp_json_get(tool, "inputSchema");
@@ -165,7 +187,7 @@ static int failure(int status)
     return mcp_client_protocol(client) ? EXIT_BROKEN : EXIT_START;
 }
 
-typedef struct answer { bool over; int status; const mcp_json *result; mcp_writer *items; } answer;
+typedef struct answer { bool over; int status; const mcp_json *result; mcp_writer *items; void (*show)(const mcp_json *item); } answer;
 
 static void settled(const mcp_reply *r, void *user)
 {
@@ -175,10 +197,11 @@ static void settled(const mcp_reply *r, void *user)
     a->status = r->status == MCP_OK && !a->result ? MCP_ERR_MEMORY : r->status;
 }
 
-static bool each_tool(const mcp_json *tool, void *user)
+static bool each_item(const mcp_json *item, void *user)
 {
-    if (json) mcp_put_json(((answer *)user)->items, NULL, tool);
-    else print_tool(tool);
+    answer *a = user;
+    if (json) mcp_put_json(a->items, NULL, item);
+    else a->show(item);
     return true;
 }
 
@@ -195,6 +218,68 @@ static int ask(mcp_call call, answer *a)
     return a->over ? a->status : rc != MCP_OK ? rc : MCP_ERR_FAILED;
 }
 
+/* -- the server asks ------------------------------------------------------------------------------------------ */
+
+/* What the user types for a field of a form. Nothing: it is left out, and the library fills in its default. False: the end. */
+static bool ask_field(mcp_writer *w, const mcp_json *field)
+{
+    char line[1024], *end;
+    const char *name = mcp_json_key(field), *type = str(field, "type");
+    const mcp_json *fallback = mcp_json_get(field, "default");
+    fputs("  ", stderr);
+    put(stderr, *str(field, "title") ? str(field, "title") : name, 0);
+    if (*str(field, "description")) { fputs(": ", stderr); put(stderr, str(field, "description"), 4); }
+    fputs(" (", stderr);
+    put(stderr, type, 0);
+    mcp_json_each(v, mcp_json_get(field, "enum")) { fputs(", ", stderr); put(stderr, mcp_json_str(v, "?"), 0); }
+    mcp_json_each(v, mcp_json_get(field, "oneOf")) { fputs(", ", stderr); put(stderr, str(v, "const"), 0); fputs(" = ", stderr); put(stderr, str(v, "title"), 0); }
+    if (fallback) { fputs(", or else ", stderr); put(stderr, mcp_json_str(fallback, "its default"), 0); }
+    fputs("): ", stderr);
+    if (!fgets(line, sizeof line, stdin)) return false;
+    line[strcspn(line, "\n")] = '\0';
+    if (!*line) return true;
+    (void)strtod(line, &end);
+    if (strcmp(type, "boolean") == 0) mcp_put_bool(w, name, *line == 'y' || *line == 't');
+    else if ((strcmp(type, "number") == 0 || strcmp(type, "integer") == 0) && end != line && !*end) mcp_put_num(w, name, strtod(line, NULL));
+    else if (strcmp(type, "array") == 0) {              /* a, b, c */
+        mcp_put_array(w, name);
+        for (char *s = strtok(line, ", "); s; s = strtok(NULL, ", ")) mcp_put_str(w, NULL, s);
+        mcp_put_end(w);
+    } else mcp_put_str(w, name, line);
+    return true;
+}
+
+/* Forms and pages to visit. What does not fit the form is asked for again. */
+static int on_ask(mcp_client *c, mcp_id question, const char *method, const mcp_json *params, mcp_writer *result, void *user)
+{
+    const mcp_json *fields = mcp_json_at(params, "/requestedSchema/properties");
+    bool more = true;
+    (void)method; (void)result; (void)user;
+    fputs(bar_shown ? "\nThe server asks: " : "The server asks: ", stderr);
+    print(stderr, str(params, "message"), 0);
+    if (*str(params, "url")) {
+        char line[8];
+        print(stderr, str(params, "url"), 2);
+        fputs("  Visit this page, then type y; anything else declines: ", stderr);
+        return fgets(line, sizeof line, stdin) && line[0] == 'y' ? MCP_OK : MCP_ERR_DECLINED;
+    }
+    while (more) {
+        mcp_writer w;
+        int rc;
+        mcp_writer_init(&w, NULL, 0);
+        mcp_put_object(&w, NULL);
+        mcp_put_object(&w, "content");
+        mcp_json_each(f, fields) more = more && ask_field(&w, f);
+        mcp_put_end(&w);
+        mcp_put_end(&w);
+        rc = more ? mcp_client_answer(c, question, MCP_OK, mcp_writer_text(&w, NULL)) : MCP_ERR_CANCELLED;
+        mcp_writer_free(&w);
+        if (rc != MCP_ERR_ARGUMENT) return rc == MCP_ERR_CANCELLED ? rc : MCP_OK;
+        print(stderr, mcp_client_error(c), 0);
+    }
+    return MCP_ERR_CANCELLED;
+}
+
 static int ready(void)
 {
     int rc = MCP_OK;
@@ -204,28 +289,40 @@ static int ready(void)
 
 /* -- the commands --------------------------------------------------------------------------------------------- */
 
-static int tools(void)
+/* All pages of a list, printed or written as a member of w. */
+static int list(mcp_writer *w, const char *key, const char *method, void (*show)(const mcp_json *item))
+{
+    answer a = { .items = w, .show = show };
+    mcp_put_array(w, key);
+    int rc = ask((mcp_call){ .method = method, .each = each_item }, &a);
+    mcp_put_end(w);
+    return rc;
+}
+
+static int print_lists(bool tools, bool resources, bool prompts)
 {
     mcp_writer w;
-    answer a = {0};
-    int rc;
-    a.items = &w;
+    int rc = MCP_OK;
     mcp_writer_init(&w, NULL, 0);
     mcp_put_object(&w, NULL);
-    mcp_put_array(&w, "tools");
-    if ((rc = ask((mcp_call){ .method = "tools/list", .each = each_tool }, &a)) == MCP_OK && json) {
-        mcp_put_end(&w);
-        mcp_put_end(&w);
-        puts(mcp_writer_text(&w, NULL) ? mcp_writer_text(&w, NULL) : "");
-    }
+    if (tools) rc = list(&w, "tools", "tools/list", print_tool);
+    if (resources) rc = list(&w, "resources", "resources/list", print_entry);
+    if (resources && rc == MCP_OK) rc = list(&w, "resourceTemplates", "resources/templates/list", print_entry);
+    if (prompts) rc = list(&w, "prompts", "prompts/list", print_entry);
+    mcp_put_end(&w);
+    if (rc == MCP_OK && json) puts(mcp_writer_text(&w, NULL) ? mcp_writer_text(&w, NULL) : "");
     mcp_writer_free(&w);
     return rc == MCP_OK ? 0 : failure(rc);
 }
 
-static int call(const char *tool, const char *args)
+static int tools(const char **words)     { (void)words; return print_lists(true, false, false); }
+static int resources(const char **words) { (void)words; return print_lists(false, true, false); }
+static int prompts(const char **words)   { (void)words; return print_lists(false, false, true); }
+
+static int call(const char **words)
 {
     answer a = {0};
-    int rc = ask((mcp_call){ .tool = tool, .args = args, .on_progress = progress }, &a);
+    int rc = ask((mcp_call){ .tool = words[0], .args = words[1], .on_progress = progress }, &a);
     if (rc != MCP_OK) return failure(rc);
     bool failed = mcp_json_bool(mcp_json_get(a.result, "isError"), false);
     if (json) print_json(a.result);
@@ -237,9 +334,83 @@ static int call(const char *tool, const char *args)
     return failed ? EXIT_TOOL : 0;
 }
 
-static int info(void)
+/* Into a file or a pipe it goes as it is, bytes too. */
+static int read_resource(const char **words)
+{
+    answer a = {0};
+    int rc = ask((mcp_call){ .uri = words[0], .on_progress = progress }, &a);
+    if (rc != MCP_OK) return failure(rc);
+    if (json) { print_json(a.result); return 0; }
+    mcp_json_each(c, mcp_json_get(a.result, "contents")) {
+        size_t len;
+        const mcp_json *text = mcp_json_get(c, "text");
+        const void *bytes = text ? mcp_json_text(text, &len) : mcp_json_base64(&arena, mcp_json_get(c, "blob"), &len);
+        if (!isatty(STDOUT_FILENO)) fwrite(bytes ? bytes : "", 1, bytes ? len : 0, stdout);
+        else if (text) print(stdout, mcp_json_str(text, ""), 0);
+        else print_block(stdout, c);
+    }
+    return 0;
+}
+
+static int prompt(const char **words)
+{
+    answer a = {0};
+    int rc = ask((mcp_call){ .prompt = words[0], .args = words[1], .on_progress = progress }, &a);
+    if (rc != MCP_OK) return failure(rc);
+    if (json) { print_json(a.result); return 0; }
+    mcp_json_each(m, mcp_json_get(a.result, "messages")) {
+        put(stdout, str(m, "role"), 0);
+        fputs(": ", stdout);
+        print_block(stdout, mcp_json_get(m, "content"));
+    }
+    return 0;
+}
+
+static int complete(const char **words)
+{
+    answer a = {0};
+    mcp_call k = { .complete = words[1], .value = words[2] };
+    *(strchr(words[0], ':') ? &k.uri : &k.prompt) = words[0];
+    int rc = ask(k, &a);
+    if (rc != MCP_OK) return failure(rc);
+    if (json) print_json(a.result);
+    else mcp_json_each(v, mcp_json_at(a.result, "/completion/values")) print(stdout, mcp_json_str(v, ""), 0);
+    return 0;
+}
+
+static void on_notify(mcp_client *c, const char *method, const mcp_json *params, void *user)
+{
+    static const char prefix[] = "notifications/";
+    (void)c; (void)user;
+    if (!watching || strncmp(method, prefix, sizeof prefix - 1) != 0) return;
+    method += sizeof prefix - 1;
+    if (strcmp(method, "subscriptions/acknowledged") == 0) {
+        fputs("watching ", stderr);
+        mcp_json_each(v, mcp_json_get(params, "notifications")) { put(stderr, mcp_json_key(v), 0); putc(' ', stderr); }
+        fputs("\n", stderr);
+        return;
+    }
+    put(stdout, method, 0);
+    if (*str(params, "uri")) { putchar(' '); put(stdout, str(params, "uri"), 0); }
+    putchar('\n');
+    fflush(stdout);
+}
+
+static int watch(const char **words)
+{
+    answer a = {0};
+    int rc = MCP_OK;
+    watching = true;
+    current = mcp_client_listen(client, MCP_LIST_TOOLS | MCP_LIST_RESOURCES | MCP_LIST_PROMPTS, words, settled, &a);
+    while (current && !a.over && rc == MCP_OK) rc = mcp_client_wait(client, -1);
+    if (!a.over) return failure(rc != MCP_OK ? rc : MCP_ERR_FAILED);
+    return a.status == MCP_OK ? 0 : failure(a.status);
+}
+
+static int info(const char **words)
 {
     int rc = ready();
+    (void)words;
     if (rc != MCP_OK) return failure(rc);
     const mcp_json *i = mcp_client_info(client), *who = mcp_json_get(i, "serverInfo");
     if (!who) who = mcp_json_at(i, "/_meta/io.modelcontextprotocol~1serverInfo");         /* modern */
@@ -263,14 +434,16 @@ static double now_ms(void)
     return (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;
 }
 
-static int ping(double started)
+static double started;
+
+static int ping(const char **words)
 {
     answer a = {0};
     int rc = ready();
+    (void)words;
     if (rc != MCP_OK) return failure(rc);
     double asked = now_ms();
-    /* 2026-07-28 has no ping; every server answers this instead. */
-    rc = ask((mcp_call){ .method = mcp_client_era(client) == MCP_ERA_MODERN ? "server/discover" : "ping" }, &a);
+    rc = ask((mcp_call){ .method = "ping" }, &a);
     if (rc != MCP_OK) return failure(rc);
     if (json) { print_json(a.result); return 0; }
     printf("%s: ready after %.1f ms, answers in %.2f ms\n", mcp_client_protocol(client), asked - started, now_ms() - asked);
@@ -291,19 +464,34 @@ static char *read_stdin(void)
     return text;
 }
 
+static const struct command { const char *name; int least, most; const char *needs; int (*run)(const char **words); } commands[] = {
+    { "tools", 0, 0, "", tools }, { "resources", 0, 0, "", resources }, { "prompts", 0, 0, "", prompts },
+    { "call", 1, 2, "call which tool?", call }, { "read", 1, 1, "read which resource?", read_resource },
+    { "prompt", 1, 2, "which prompt?", prompt }, { "complete", 2, 3, "which prompt, and which argument of it?", complete },
+    { "watch", 0, 30, "", watch }, { "info", 0, 0, "", info }, { "ping", 0, 0, "", ping }
+};
+
+static const struct command *command_of(const char *name)
+{
+    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
+        if (strcmp(commands[i].name, name) == 0) return &commands[i];
+    return NULL;
+}
+
 int main(int argc, char **argv)
 {
     static const char *const eras[] = { "auto", "modern", "legacy" };   /* in the order of MCP_ERA_BOTH, _MODERN, _LEGACY */
     mcp_client_desc d = { .name = "mcp", .version = MCP_VERSION_STRING };
-    const char *words[3] = { "", NULL, NULL };          /* the command and, for call, TOOL and JSON */
-    int want = 1, have = 0, i, code;
+    const struct command *command = NULL;
+    const char *words[32] = { NULL };                   /* behind the command: TOOL, JSON, ... */
+    int have = 0, i, code;
     for (i = 1; i < argc; i++) {
         const char *a = argv[i], *value = NULL;
         if (strcmp(a, "--") == 0) { i++; break; }
         if (a[0] != '-' || a[1] == '\0') {
-            if (have == want) break;                    /* here the server's command begins */
-            words[have++] = a;
-            if (have == 1 && strcmp(a, "call") == 0) want = 3;
+            if (command && have == command->most) break;        /* here the server's command begins */
+            if (command) words[have++] = a;
+            else if (!(command = command_of(a))) return usage("no such command: ", a);
             continue;
         }
         if (strcmp(a, "-h") == 0 || strcmp(a, "--help") == 0) { fputs(help, stdout); return 0; }
@@ -322,14 +510,13 @@ int main(int argc, char **argv)
             d.probe_ms = s < 20 ? d.timeout_ms / 2 : 0; /* leave time for the other era */
         }
     }
-    if (have == 0) return usage("which command? tools, call, info or ping", "");
-    if (strcmp(words[0], "tools") && strcmp(words[0], "call") && strcmp(words[0], "info") && strcmp(words[0], "ping"))
-        return usage("no such command: ", words[0]);
-    if (want == 3 && have < 2) return usage("call which tool?", "");
-    if (i >= argc) return usage("which server? Its command goes at the end", want == 3 ? ", after --" : "");
+    if (!command) return usage("which command? tools, call, resources, read, prompts, prompt, complete, watch, info or ping", "");
+    if (have < command->least) return usage(command->needs, "");
+    if (i >= argc) return usage("which server? Its command goes at the end", command->most ? ", after --" : "");
 
-    char *input = words[2] && strcmp(words[2], "-") == 0 ? read_stdin() : NULL;
-    const char *args = input ? input : words[2];
+    bool takes_args = command->run == call || command->run == prompt;
+    char *input = takes_args && words[1] && strcmp(words[1], "-") == 0 ? read_stdin() : NULL;
+    const char *args = takes_args ? words[1] = input ? input : words[1] : NULL;
     size_t pos = 0;
     mcp_arena_init(&arena, NULL, 0);
     if (args && mcp_json_type(mcp_json_parse(&arena, args, MCP_NTS, &pos)) != MCP_JSON_OBJECT) {
@@ -337,12 +524,15 @@ int main(int argc, char **argv)
         return EXIT_USAGE;
     }
 
-    double started = now_ms();
+    started = now_ms();
+    if (isatty(STDIN_FILENO)) d.capabilities = MCP_JSON({"elicitation": {"form": {}, "url": {}}});
+    d.on_ask = on_ask;
+    d.on_notify = on_notify;
     d.argv = (const char *const *)(argv + i);
     client = mcp_client_new(&d);
     poster = mcp_client_poster(client);
     if (poster) signal(SIGINT, on_signal);
-    code = words[0][0] == 't' ? tools() : words[0][0] == 'c' ? call(words[1], args) : words[0][0] == 'i' ? info() : ping(started);
+    code = command->run(words);
     mcp_client_free(client);
     signal(SIGINT, SIG_DFL);
     mcp_poster_free(poster);

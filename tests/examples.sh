@@ -73,6 +73,30 @@ for line in 'completion:"id":3.*"values":\["hello"\]' 'prompt:"id":6.*"role":"us
     check "docs_server: ${line%%:*}" grep -q -e "${line#*:}" "$work/out"
 done
 
+# What the server asks, and what else it has. typed TEXT COMMAND...: the command, with that typed into it.
+typed() { text=$1; shift; printf "$text" | "$@"; }
+asked() { name=$1 pattern=$2 text=$3; shift 3; says "$name" 0 "$pattern" typed "$text" "$@"; }
+asked 'ask_client: a form'           '1 soup$'                              'soup\n\n'               ask_client order '{}' scripted_server
+check 'ask_client: progress'         grep -q '50% thinking'                 "$work/out"
+asked 'ask_client: asks again'       '3 soup$'                              'pizza\n\nsoup\n20\nsoup\n3\n' ask_client order '{}' scripted_server
+check 'ask_client: says why'         grep -q 'dish is not one of the choices' "$work/out"
+says 'ask_client: nothing is typed'  1 'cancel'                             ask_client order '{}' scripted_server
+says 'mcp call: nobody to ask'       6 'did not say it can give'            mcp call order -- scripted_server
+if have script && [ "$(uname)" = Linux ]; then
+    asked 'mcp call, on a terminal'  '2 salad'                              'salad\n2\n' script -qec 'mcp call order -- scripted_server' /dev/null
+fi
+says 'mcp resources'                 0 '^file:///{path}$'                   mcp resources -- scripted_server
+check 'mcp resources: names'         grep -q '^    A file, text/plain$'     "$work/out"
+says 'mcp resources --json'          0 '^{"resources":\[{"uri":"file:///a".*"resourceTemplates":\[' mcp resources --json -- scripted_server
+says 'mcp read'                      0 '^bc$'                               mcp read file:///a -- scripted_server
+says 'mcp prompts'                   0 '^      code, required$'             mcp prompts scripted_server
+says 'mcp prompt'                    0 '^user: Review it\.$'                mcp prompt review '{"code": "x"}' -- scripted_server
+says 'mcp prompt, wrong arguments'   2 'not a JSON object'                  mcp prompt review '[]' -- scripted_server
+says 'mcp complete'                  0 '^pytorch$'                          mcp complete review code py -- scripted_server
+says 'mcp complete, a template'      0 '^pytorch$'                          mcp complete 'file:///{path}' path -- scripted_server
+says 'mcp complete, of what?'        2 'which argument of it'               mcp complete review -- scripted_server
+says 'mcp watch'                     0 '^tools/list_changed$'               mcp watch -- scripted_server and then stop
+
 # unix_server: two clients, one after the other, to one server.
 # shellcheck disable=SC2086
 if $CC -std=c99 $CPPFLAGS $CFLAGS -I. -o "$work/unix_client" tests/fixtures/unix_client.c $LDFLAGS -lpthread $LDLIBS; then

@@ -235,6 +235,33 @@ TEST(questions_go_with_the_call)
     }
 }
 
+/* What a call needs to go on with is kept where the last one had it: nothing is allocated once warm, whatever its size. */
+TEST(warm)
+{
+    static char args[20000];
+    peer p;
+    result r;
+    mcp_call k;
+    long before = 0;
+    int i;
+    mcp_client *c = asking(&p, MCP_ERA_MODERN, ALL);
+    memset(args, ' ', sizeof args - 1);
+    memcpy(args, "{\"a\":\"", 6);
+    memset(args + 6, 'x', 15000);
+    memcpy(args + sizeof args - 3, "\"}", 2);
+    for (i = 0; i < 10; i++) {
+        if (i == 5) before = g_calls;
+        k = tool_call("x", args, &r);
+        CHECK(mcp_client_send(c, &k) != 0);
+        turns(c, 1);
+        reply(&p, id_of(hear(&p)), OK_RESULT);
+        turns(c, 1);
+        EQ_INT(r.status, MCP_OK);
+    }
+    EQ_INT(g_calls - before, 0);
+    done(c, &p);
+}
+
 /* -- forms ------------------------------------------------------------------------------------------------------------ */
 
 /* An answer to a form, in both eras: what goes out, or the sentence why not. */
@@ -378,6 +405,40 @@ TEST(legacy_capabilities)
     refused_row("{\"elicitation\":{}}", "elicitation/create", "{\"mode\":\"url\"}", -32602);
     refused_row("{\"elicitation\":{\"url\":{}}}", "elicitation/create", "{}", -32602);
     refused_row("{\"elicitation\":{\"url\":{}}}", "elicitation/create", "{\"mode\":\"x\"}", -32602);
+}
+
+/* Who asks without end is told so. */
+TEST(too_many_questions)
+{
+    peer p;
+    result r;
+    mcp_client_desc d = desc_of(&p, MCP_ERA_LEGACY);
+    mcp_client *c;
+    long long id;
+    memset(&g, 0, sizeof g);
+    g.status = MCP_ERR_AGAIN;
+    d.on_ask = on_ask;
+    d.capabilities = ALL;
+    d.max_pending = 2;
+    c = ready(&p, &d);
+    say(&p, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"roots/list\"}");
+    say(&p, "{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"roots/list\"}");
+    say(&p, "{\"jsonrpc\":\"2.0\",\"id\":3,\"method\":\"roots/list\"}");
+    turns(c, 1);
+    EQ_STR(hear(&p), "{\"jsonrpc\":\"2.0\",\"id\":3,\"error\":{\"code\":-32603,\"message\":\"too many open requests\"}}");
+    EQ_INT(g.asked, 2);
+    done(c, &p);
+    d = desc_of(&p, MCP_ERA_MODERN);
+    d.on_ask = on_ask;
+    d.capabilities = ALL;
+    d.max_pending = 2;
+    c = ready(&p, &d);
+    id = begin(c, &p, &r);
+    reply(&p, id, NEEDS("\"a\":{\"method\":\"roots/list\"},\"b\":{\"method\":\"roots/list\"},\"c\":{\"method\":\"roots/list\"}", ""));
+    turns(c, 1);
+    EQ_INT(r.status, MCP_ERR_LIMIT);
+    EQ_INT(g.asked, 2);
+    done(c, &p);
 }
 
 /* While a legacy server waits for the user, its silence is not its fault. */
@@ -747,7 +808,7 @@ TEST(listen_legacy)
     EQ_STR(heard.method, "notifications/subscriptions/acknowledged");
     snprintf(wanted, sizeof wanted, "{\"_meta\":{\"io.modelcontextprotocol/subscriptionId\":%d},\"notifications\":{\"toolsListChanged\":true,\"resourceSubscriptions\":[\"file:///\\\"b\\\"\"]}}", (int)a);
     EQ_STR(heard.params, wanted);
-    EQ_INT(mcp_client_stats(c).pending, 1);
+    EQ_INT(mcp_client_stats(c).pending, 0);                  /* a subscription is nothing that is waited for */
     g_now += 3600000;
     say(&p, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/resources/updated\",\"params\":{\"uri\":\"file:///a\"}}");
     turns(c, 1);
@@ -1026,6 +1087,7 @@ TEST(kept_not_after_input)
     mcp_client_desc d = desc_of(&p, MCP_ERA_MODERN);
     mcp_client *c;
     mcp_call k = blank();
+    const char *s;
     int i;
     d.cache_bytes = 10000;
     c = ready(&p, &d);
@@ -1036,7 +1098,9 @@ TEST(kept_not_after_input)
         memset(&r, 0, sizeof r);
         (void)mcp_client_send(c, &k);
         turns(c, 1);
-        reply(&p, id_of(hear(&p)), "{\"resultType\":\"input_required\",\"requestState\":\"s\",\"ttlMs\":1000}");
+        s = hear(&p);
+        CHECK(has(s, "resources/read"));
+        reply(&p, id_of(s), "{\"resultType\":\"input_required\",\"requestState\":\"s\",\"ttlMs\":1000}");
         turns(c, 1);
         reply(&p, id_of(hear(&p)), READ("x"));
         turns(c, 1);
@@ -1091,8 +1155,10 @@ int main(void)
     RUN(input_that_ends_the_call);
     RUN(rounds);
     RUN(questions_go_with_the_call);
+    RUN(warm);
     RUN(forms);
     RUN(legacy_capabilities);
+    RUN(too_many_questions);
     RUN(legacy_patience);
     RUN(url_errors);
     RUN(typed_calls);

@@ -8,7 +8,8 @@
 #include "fuzz_client.h"
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    mcp_client_desc d = {.name = "f", .version = "1", .capabilities = "{\"roots\":{}}", .max_message = 5000, .max_pending = 20,
+    mcp_client_desc d = {.name = "f", .version = "1", .capabilities = "{\"roots\":{},\"sampling\":{},\"elicitation\":{\"form\":{},\"url\":{}}}", .max_message = 5000, .max_pending = 20,
+                         .max_rounds = 4,
                          .max_pages = 5, .start_timeout_ms = 900, .probe_ms = 60, .now_ms = fuzz_clock, .on_ready = on_ready,
                          .on_notify = on_notify, .on_ask = on_ask, .log = {.fn = quiet, .level = 3}};
     int i;
@@ -17,6 +18,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     d.io = wire_io(&peer);
     d.era = (int)fuzz_pick(3);
     d.alloc = fuzz_memory();
+    d.cache_bytes = fuzz_pick(2) ? 2000 : 0;
     client = mcp_client_new(&d);
     if (!client) { MUST(fuzz.fails); return 0; }
     for (i = 0; i < 20000 && !freed && mcp_client_step(client, NULL, 0) == MCP_OK; i++) act();

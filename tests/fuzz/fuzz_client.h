@@ -29,6 +29,7 @@ static void look(const mcp_reply *r)
     MUST(text && strlen(text) <= n && (r->status == MCP_OK) == (r->result != NULL) && (r->message || r->status));
     MUST(r->status != MCP_OK || mcp_json_type(r->result) == MCP_JSON_OBJECT);
     (void)mcp_reply_is_error(r);
+    (void)mcp_reply_data(r, 0, &n, &text);
     (void)mcp_json_size(r->data);
 }
 
@@ -44,11 +45,14 @@ static void fn(const mcp_reply *r, void *user)
 
 static mcp_call a_call(size_t i)
 {
-    static const char *const methods[] = { "tools/list", "resources/list", "x/y", "tools/call", "prompts/list" };
+    static const char *const methods[] = { "tools/list", "resources/list", "x/y", "tools/call", "prompts/list", "ping", "subscriptions/listen" };
     mcp_call k;
     memset(&k, 0, sizeof k);
     if (fuzz_pick(3)) { k.tool = "t"; k.args = fuzz_pick(9) ? "{\"a\": [1]}" : "{\"a\":"; }
-    else k.method = methods[fuzz_pick(5)];
+    else if (fuzz_pick(3) == 0) *(fuzz_pick(2) ? &k.uri : &k.prompt) = "u";
+    else k.method = methods[fuzz_pick(7)];
+    if (!k.method && !k.tool && fuzz_pick(3) == 0) k.complete = "c";
+    if (fuzz_pick(8) == 0) k.log_level = fuzz_pick(2) ? "info" : "debug";
     if (fuzz_pick(3) == 0) k.meta = "{\"m\":1,\"io.modelcontextprotocol/clientInfo\":{}}";
     if (k.method && fuzz_pick(2)) { k.each = each; k.params = "{\"cursor\":\"c\"}"; }
     if (fuzz_pick(2)) k.on_progress = on_progress;
@@ -57,6 +61,19 @@ static mcp_call a_call(size_t i)
     k.fn = fn;
     k.user = (void *)(uintptr_t)i;
     return k;
+}
+
+/* Takes a slot for a subscription. */
+static void listen_to(unsigned lists)
+{
+    static const char *const uris[] = { "u", "v", NULL };
+    size_t i;
+    for (i = 0; i < SENT && sent[i].open; i++) { }
+    if (i == SENT) return;
+    sent[i].open = 1;
+    sent[i].id = mcp_client_listen(client, lists, fuzz_pick(2) ? uris : NULL, fn, (void *)(uintptr_t)i);
+    MUST(!sent[i].done && (sent[i].id || mcp_client_error(client)[0]));
+    sent[i].open = sent[i].id != 0;
 }
 
 /* A call, waited for or not. Its slot in `sent` is not used again. */
@@ -91,7 +108,8 @@ static void act(void)
     case 4: case 5: while (i && !sent[i].id) i--;
             MUST((mcp_client_cancel(client, sent[i].id, fuzz_pick(2) ? "r" : NULL) == MCP_OK) <= !sent[i].done); break;
     case 6: (void)mcp_client_notify(client, "notifications/n", fuzz_pick(2) ? "{\"p\":[]}" : NULL); break;
-    case 7: (void)mcp_client_answer(client, asked, fuzz_pick(2) ? MCP_OK : MCP_ERR_DECLINED, "{\"roots\":[]}"); break;
+    case 7: (void)mcp_client_answer(client, asked, fuzz_pick(4) ? MCP_OK : MCP_ERR_DECLINED, fuzz_pick(2) ? "{\"roots\":[]}" : "{\"content\":{\"n\":1}}"); break;
+    case 13: listen_to(fuzz_pick(16)); break;
     case 8: (void)mcp_client_wait(client, 0); break;
     case 9: if (fuzz_pick(20) == 0) (void)mcp_client_close(client); break;
     case 10: if (fuzz_pick(40) == 0) { freed = 1; mcp_client_free(client); } break;
