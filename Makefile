@@ -26,7 +26,7 @@ ENV      = BUILD='$(B)' CC='$(CC)' CXX='$(CXX)' CPPFLAGS='$(CPPFLAGS)' CFLAGS='$
 RUN      = $(ENV) sh tests/run.sh
 
 EXAMPLES = $(B)/hello_server $(B)/hello_client $(B)/loop_client $(B)/worker_server $(B)/unix_server \
-           $(B)/fixed_server $(B)/mcp
+           $(B)/fixed_server $(B)/ask_server $(B)/mcp
 FIXTURES = $(B)/faults_json $(B)/faults_server $(B)/faults_client
 
 all: examples
@@ -42,6 +42,7 @@ $(B)/loop_client: examples/loop_client.c
 $(B)/worker_server: examples/worker_server.c
 $(B)/unix_server: examples/unix_server.c
 $(B)/fixed_server: examples/fixed_server.c
+$(B)/ask_server: examples/ask_server.c
 $(B)/mcp: examples/mcp.c
 
 $(FIXTURES): mcp.h
