@@ -7198,6 +7198,9 @@ static int mcpi_query_new(mcp_req *r, const char *key, int method, const char *p
     if (mcp_json_type(v) != MCP_JSON_OBJECT)
         return mcpi_server_fail(r->s, MCP_ERR_ARGUMENT, "asking for \"%.*s\": params is no JSON object", 64, key);
     missing = mcpi_query_need(method, v) & ~mcpi_query_can(r);
+    if (mcpi_is_before(r, "2025-11-25"))            /* no field could be more than one choice */
+        mcp_json_each(f, mcp_json_at(v, "/requestedSchema/properties"))
+            if (mcpi_is(mcp_json_get(f, "type"), "array")) missing |= MCPI_FORM;
     t->missing |= missing;
     if (missing) return MCP_ERR_CAPABILITY;
     if (r->modern && !mcpi_state_keyed(r->s))
