@@ -491,10 +491,17 @@ typedef struct mcp_server_desc {
     /* May this caller see and use it? kind: MCP_LIST_...; name: of a tool or prompt, else the URI or template. What is
        not visible is not listed, and unknown when it is called or to be watched. Must not change the registry. */
     bool (*visible)(mcp_req *r, int kind, const char *name, void *user);
+    /* For handlers that ask (mcp_req_ask). What a modern client carries from one round to the next is sealed with this
+       key: 32 random bytes, the same in all processes that serve it. Default: one that this server makes up. */
+    const void *state_key; size_t state_key_size;
+    int state_ttl_ms;                       /* modern: how long the next round may take; default 10 minutes */
+    int ask_timeout_ms;                     /* legacy: how long an answer may take; default 10 minutes */
     mcp_allocator alloc;                    /* default: libc */
     mcp_log log;                            /* default: errors to descriptor 2 */
     int64_t (*now_ms)(void *user);          /* default: CLOCK_MONOTONIC */
-    void *user;                             /* for now_ms and visible */
+    int64_t (*wall_ms)(void *user);         /* Unix time; default: CLOCK_REALTIME, without POSIX now_ms */
+    int (*random)(void *user, void *buf, size_t n); /* fills buf: MCP_OK, or no; default: getrandom, /dev/urandom */
+    void *user;                             /* for the functions above */
 } mcp_server_desc;
 
 /* A tool. All strings are copied; JSON is given as text.
@@ -716,6 +723,47 @@ MCP_API mcp_req *mcp_server_req   (mcp_server *s, mcp_id id);
    or the server is freed: tell the worker. Not after an answer, even one too late (MCP_ERR_CANCELLED,
    MCP_ERR_CLOSED), and never from inside a function of the request's. */
 MCP_API int      mcp_req_on_cancel(mcp_req *r, void (*fn)(mcp_server *s, mcp_id id, void *arg), void *arg);
+
+/* -- requests: asking. In tools/call, prompts/get and resources/read, in both eras the same way:
+   https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/mrtr,
+   https://modelcontextprotocol.io/specification/2025-11-25/client/elicitation
+   A handler asks as if the answer were there. MCP_OK: it is. MCP_ERR_AGAIN: it has been asked; just return, and the
+   handler is run again from its start with the answers so far. All that it asked before it returned goes out together.
+   So what it does before a question it does again after it: whatever must happen only once stands after the last
+   question. And even there a client may come twice with the same answers: what must never be done twice (a payment)
+   the handler has to remember, for instance by a number that it has put into mcp_req_keep.
+   Any other status: just return as well, and the client is told; or answer otherwise.
+     MCP_ERR_DECLINED     the user said no (elicit)
+     MCP_ERR_CANCELLED    the user closed the dialog (elicit); or the request is cancelled
+     MCP_ERR_PEER         legacy: the client answered with an error, *answer
+     MCP_ERR_TIMEOUT      legacy: ask_timeout_ms are over
+     MCP_ERR_CAPABILITY   this client, or its revision, cannot: ask for something else, or return: it is told by -32021
+     MCP_ERR_PROTOCOL     what came does not fit (a form: its schema); the client has been told, r is answered
+     MCP_ERR_MISUSE       not in such a request; or without POSIX: neither state_key nor random
+     MCP_ERR_ARGUMENT     not one of these methods, or no JSON; mcp_server_error says what
+     MCP_ERR_MEMORY
+   key names the question within the request: the same key, the same answer, also if it was no. What is handed out
+   lives until the handler returns. A deferred request may ask: it goes out at the end of the turn, its id and its
+   on_cancel are then gone, and its handler is run anew; any other status leaves it deferred, and to be answered. */
+/* method: "elicitation/create", "sampling/createMessage" or "roots/list"; params: a JSON object, as 2026-07-28 has it
+   (of elicitation: mode "url" is known since 2025-11-25; elicitationId is added where it belongs), or NULL. *answer
+   (may be NULL): the result, whose main members have the right types; of an elicitation whatever its action is. */
+MCP_API int  mcp_req_ask       (mcp_req *r, const char *key, const char *method, const char *params, const mcp_json **answer);
+/* Asks the user to fill in a form. schema: an object of plain fields,
+   https://modelcontextprotocol.io/specification/2026-07-28/client/elicitation#requested-schema
+   MCP_OK: *content is what was filled in, and fits the schema (types, required, choices, limits; not format and
+   pattern). Not for secrets: they go to a page, see below. */
+MCP_API int  mcp_req_elicit    (mcp_req *r, const char *key, const char *message, const char *schema, const mcp_json **content);
+/* Sends the user to a page. MCP_OK: the user agrees to go there, not more: what has been done there only the page
+   knows. When it is done call mcp_server_elicited with the same url, which tells clients of 2025-11-25 that wait for
+   it (MCP_OK, also when there are none; the last 256 pages are remembered). The url must not let in by itself
+   whoever opens it. */
+MCP_API int  mcp_req_elicit_url(mcp_req *r, const char *key, const char *message, const char *url);
+MCP_API int  mcp_server_elicited(mcp_server *s, const char *url);
+/* A JSON value of the handler's own that the next run finds by mcp_req_kept (NULL: nothing), until it keeps another;
+   NULL: nothing. A modern client carries it: it cannot change it, but it can read it. */
+MCP_API int  mcp_req_keep      (mcp_req *r, const char *json);
+MCP_API const mcp_json *mcp_req_kept(mcp_req *r);
 #endif /* MCP_NO_SERVER */
 
 /* == client ================================================================================================== */
@@ -3448,6 +3496,23 @@ static mcpi_item *mcpi_slots_any(const mcpi_slots *t, mcp_id last, size_t *from)
         if (t->cell[*from] && t->cell[*from]->id <= last) return t->cell[*from];
     return NULL;
 }
+
+/* Our number in an answer; see mcp_pending_id. */
+static MCP_UNUSED mcp_id mcpi_own_id(const mcp_json *id)
+{
+    size_t i, n;
+    uint64_t u = 0;
+    const char *s;
+    if (mcp_json_type(id) == MCP_JSON_NUMBER) return mcp_json_uint(id, &u) ? u : 0;
+    if (mcp_json_type(id) != MCP_JSON_STRING) return 0;
+    s = mcp_json_text(id, &n);
+    if (n == 0 || n > 16 || s[0] == '0') return 0;          /* 2^53 has 16 digits */
+    for (i = 0; i < n; i++) {
+        if (s[i] < '0' || s[i] > '9') return 0;
+        u = u * 10 + (uint64_t)(s[i] - '0');
+    }
+    return u;
+}
 #endif /* either end */
 
 #ifndef MCP_NO_CLIENT
@@ -3526,18 +3591,7 @@ int mcp_pending_settle(mcp_pending *p, mcp_id id, const mcp_reply *reply)
 
 mcp_id mcp_pending_id(const mcp_json *id)
 {
-    size_t i, n;
-    uint64_t u = 0;
-    const char *s;
-    if (mcp_json_type(id) == MCP_JSON_NUMBER) return mcp_json_uint(id, &u) ? u : 0;
-    if (mcp_json_type(id) != MCP_JSON_STRING) return 0;
-    s = mcp_json_text(id, &n);
-    if (n == 0 || n > 16 || s[0] == '0') return 0;          /* 2^53 has 16 digits */
-    for (i = 0; i < n; i++) {
-        if (s[i] < '0' || s[i] > '9') return 0;
-        u = u * 10 + (uint64_t)(s[i] - '0');
-    }
-    return u;
+    return mcpi_own_id(id);
 }
 
 static void mcpi_reply_local(mcp_reply *r, int status)
@@ -3675,6 +3729,8 @@ static int  mcpi_listen_unix(const char *path, char *why, size_t cap);
 static int  mcpi_accept     (int fd, char *principal, size_t cap);
 static void mcpi_unlisten   (int *fd, const char *path);
 static void mcpi_stderr     (const char *text);
+static bool mcpi_random     (void *buf, size_t n);
+static int64_t mcpi_wall_ms (void);
 #endif
 #if !defined(MCP_NO_POSIX) && !defined(MCP_NO_CLIENT)
 typedef struct mcpi_child {
@@ -4314,6 +4370,33 @@ typedef struct mcpi_sub {
 /* A batch (2025-03-26) is answered with one array, when the last of its requests has been. */
 typedef struct mcpi_batch { mcp_writer w; size_t open; mcp_conn *conn; } mcpi_batch;
 
+/* What a request has once its handler has asked something, and a server that has; see "asking". All that is done with
+   it hangs on the functions in here: a program that never asks holds none of them. */
+typedef struct mcpi_query mcpi_query;
+typedef struct mcpi_page mcpi_page;
+typedef struct mcpi_talk {
+    bool (*returned)(mcp_req *r);           /* the handler has, without an answer; true: that has been seen to */
+    void (*end)(mcp_req *r);
+    mcp_req *r;
+    struct mcpi_talk *next;                 /* of those whose questions go out at the end of the turn */
+    bool ready;                             /* one of those */
+    mcpi_query *asks;
+    const mcp_json *kept, *keep;            /* by the run before this one; for the next */
+    mcp_arena arena;
+    mcp_id timer;                           /* legacy: gives up */
+    unsigned missing;                       /* what the client would have to be able to do */
+    int told;                               /* the last answer that was none */
+} mcpi_talk;
+typedef struct mcpi_asks {
+    bool (*answer)(mcp_conn *c, const mcp_msg *m);
+    void (*turn)(mcp_server *s);
+    void (*left)(mcp_server *s, const mcp_conn *c);
+    mcpi_slots out;                         /* questions that a legacy client has not answered yet */
+    mcpi_talk *ready;
+    mcpi_page *pages;
+    unsigned char key[32]; bool keyed;      /* random, unless the program has a key */
+} mcpi_asks;
+
 struct mcp_req {
     mcpi_item item;                         /* in the server's table, once deferred */
     mcpi_named key;                         /* in the peer's map, once deferred: the id's text */
@@ -4326,9 +4409,12 @@ struct mcp_req {
     const mcpi_method *call;
     mcpi_var *vars;
     mcpi_sub *subs;                         /* of a listen */
+    mcpi_talk *talk;                        /* NULL: it never asked */
     const char *method, *protocol;
     const mcp_json *id, *params, *name, *args, *meta, *token, *client, *caps;
     bool modern, notification, running, deferred, answered, cancelled, listen;
+    bool copied;                            /* what it points at is in its own arena */
+    bool waits;                             /* deferred, until questions are answered */
     bool heard;                             /* deferred: its cancel has been seen, but is still to be handled */
     bool begun, content, structured, progressed, assistant;
     int ttl_ms, scope;                      /* caching hints; ttl_ms -1: the server's */
@@ -4389,6 +4475,8 @@ struct mcp_server {
     mcpi_map methods, watches;
     mcpi_watch *updates;                    /* watches whose change is to be told */
     mcpi_slots deferred, timers;
+    mcpi_asks *asks;                        /* NULL: nothing was ever asked */
+    char *state_key;
     mcp_stats stats;
 #ifndef MCP_NO_POSIX
     mcpi_guard guard;
@@ -4473,7 +4561,7 @@ static mcp_req *mcpi_req_new(mcp_conn *c)
     r->id = r->params = r->name = r->args = r->meta = r->token = r->client = r->caps = NULL;
     r->method = r->protocol = "";
     r->modern = r->notification = r->running = r->deferred = r->answered = r->cancelled = r->listen = r->heard =
-        false;
+        r->copied = r->waits = false;
     r->begun = r->content = r->structured = r->progressed = r->assistant = false;
     r->ttl_ms = -1;
     r->filter = 0;
@@ -4558,6 +4646,7 @@ static void mcpi_req_recycle(mcp_req *r)
         mcpi_sub_free(s, b);
     }
     if (r->running) return;
+    if (r->talk) r->talk->end(r);
     mcpi_feature_release(s, r->feature);
     r->feature = NULL;
     r->begun = false;
@@ -4766,15 +4855,15 @@ static int mcpi_result_end(mcp_req *r, int status)
     return status;
 }
 
-/* Sends the result object in r->w, which is complete but for its end and what the era adds. */
-static int mcpi_send_body(mcp_req *r)
+/* Sends the result object in r->w, which is complete but for its end and what the era adds. type: with its quotes. */
+static int mcpi_send_typed(mcp_req *r, const char *type)
 {
     mcp_writer *w = &r->w;
     mcpi_place p;
     const char *text;
     size_t n;
     if (r->modern) {
-        mcpi_put_splice(w, "resultType", "\"complete\"", 10);
+        mcpi_put_splice(w, "resultType", type, strlen(type));
         mcpi_put_splice(w, "_meta", r->s->meta, r->s->meta_len);
     }
     mcp_put_end(w);
@@ -4784,6 +4873,11 @@ static int mcpi_send_body(mcp_req *r)
     MCPI_PUT_LITERAL(p.w, ",\"result\":");
     mcpi_put_bytes(p.w, text, n);
     return mcpi_result_end(r, mcpi_answer_end(r->conn, r->stream, r->batch, p));
+}
+
+static int mcpi_send_body(mcp_req *r)
+{
+    return mcpi_send_typed(r, "\"complete\"");
 }
 
 /* A tool result always has content: structured content stands there as text, too. */
@@ -5286,6 +5380,7 @@ static bool mcpi_req_keep(mcp_req *r)
     r->method = method;
     mcpi_req_read_params(r);
     if (strcmp(method, "completion/complete") == 0) mcpi_req_read_context(r);
+    r->copied = true;
     if (r->token) r->token = mcp_json_get(r->meta, "progressToken");
     return true;
 }
@@ -5294,7 +5389,7 @@ mcp_id mcp_req_defer(mcp_req *r)
 {
     if (mcpi_req_open(r) != MCP_OK) return 0;
     if (r->deferred) return r->item.id;
-    if (!mcpi_req_keep(r)) return 0;
+    if (!r->copied && !mcpi_req_keep(r)) return 0;
     if (mcpi_slots_add(&r->s->deferred, &r->item, MCP_NEVER) != MCP_OK) return 0;
     r->key.name = mcp_json_text(r->id, &r->key.len);
     if (!mcpi_map_add(&r->s->alloc, &r->conn->inflight, &r->key)) {
@@ -6294,11 +6389,23 @@ static void mcpi_req_run(mcp_req *r, const mcpi_method *m)
     r->running = false;
     if (r->answered) mcpi_req_recycle(r);
     else if (r->cancelled || r->notification || r->conn->dead) mcpi_req_drop(r);
+    else if (r->talk && r->talk->returned(r)) { }
     else if (!r->deferred) {
         mcpi_server_fail(s, MCP_ERR_FAILED, "the handler of %s%s%s did not answer", r->method, r->feature ? " " : "",
                          r->feature ? r->feature->named.name : "");
         mcpi_refuse(r, MCPI_INTERNAL_ERROR, "the handler did not answer");
     }
+}
+
+/* Runs the method, if there is one in this era. */
+static void mcpi_req_dispatch(mcp_req *r, const mcpi_method *m)
+{
+    if (!m || (m->flags & (r->modern ? MCPI_ONLY_LEGACY : MCPI_ONLY_MODERN)) ||
+        (m->fn && strncmp(r->method, "notifications/", 14) == 0)) {
+        char text[160];
+        mcpi_say(text, sizeof text, "Method not found: %.*s", 128, r->method);
+        mcpi_refuse(r, MCPI_METHOD_NOT_FOUND, text);
+    } else mcpi_req_run(r, m);
 }
 
 static void mcpi_on_request(mcp_conn *c, const mcp_msg *m, mcpi_batch *b)
@@ -6323,16 +6430,7 @@ static void mcpi_on_request(mcp_conn *c, const mcp_msg *m, mcpi_batch *b)
         mcpi_refuse(r, MCPI_BUSY, "busy: too many requests are open");
         return;
     }
-    if (!mcpi_req_identify(r, method ? method->flags : 0)) return;
-    if (!method || (method->flags & (r->modern ? MCPI_ONLY_LEGACY : MCPI_ONLY_MODERN)) ||
-        (method->fn && strncmp(m->method, "notifications/", 14) == 0)) {
-        char text[160];
-        mcpi_say(text, sizeof text, "Method not found: %.*s",
-                 (int)(strlen(m->method) < 128 ? strlen(m->method) : 128), m->method);
-        mcpi_refuse(r, MCPI_METHOD_NOT_FOUND, text);
-        return;
-    }
-    mcpi_req_run(r, method);
+    if (mcpi_req_identify(r, method ? method->flags : 0)) mcpi_req_dispatch(r, method);
 }
 
 static void mcpi_on_cancelled(mcp_conn *c, const mcp_json *params)
@@ -6380,7 +6478,9 @@ static void mcpi_on_message(mcp_conn *c, const mcp_msg *m, mcpi_batch *b)
     case MCP_MSG_REQUEST:      mcpi_on_request(c, m, b); break;
     case MCP_MSG_NOTIFICATION: mcpi_on_notification(c, m); break;
     case MCP_MSG_RESULT:
-    case MCP_MSG_ERROR:        s->stats.unknown++; break;   /* nothing was asked */
+    case MCP_MSG_ERROR:
+        if (!s->asks || !s->asks->answer(c, m)) s->stats.unknown++;
+        break;
     case MCP_MSG_BATCH:
         mcpi_conn_error(c, b, NULL, MCPI_INVALID_REQUEST, "batches are not part of this protocol version");
         break;
@@ -6388,6 +6488,7 @@ static void mcpi_on_message(mcp_conn *c, const mcp_msg *m, mcpi_batch *b)
     default:
         s->stats.bad++;
         if (m->code == MCPI_INVALID_PARAMS && !m->id) break;    /* a notification */
+        if (!m->method && m->id && s->asks && s->asks->answer(c, m)) break;
         if (m->code == MCPI_PARSE_ERROR) mcpi_say(text, sizeof text, "%s at byte %z", m->why, m->pos);
         mcpi_conn_error(c, b, m->id, m->code, m->code == MCPI_PARSE_ERROR ? text : m->why);
         break;
@@ -6436,6 +6537,867 @@ static void mcpi_on_line(mcp_conn *c, char *line, size_t len)
     mcpi_frame_release(f);
 }
 
+/* -- sealing ------------------------------------------------------------------------------------------------------ */
+/* SHA-256 (FIPS 180-4) and HMAC (RFC 2104), written for size: they run over some hundred bytes for each question that
+   is asked of a modern client, and never otherwise. */
+
+static const uint32_t mcpi_sha_k[64] = {
+    0x428a2f98, 0x71374491, 0xb5c0fbcf, 0xe9b5dba5, 0x3956c25b, 0x59f111f1, 0x923f82a4, 0xab1c5ed5,
+    0xd807aa98, 0x12835b01, 0x243185be, 0x550c7dc3, 0x72be5d74, 0x80deb1fe, 0x9bdc06a7, 0xc19bf174,
+    0xe49b69c1, 0xefbe4786, 0x0fc19dc6, 0x240ca1cc, 0x2de92c6f, 0x4a7484aa, 0x5cb0a9dc, 0x76f988da,
+    0x983e5152, 0xa831c66d, 0xb00327c8, 0xbf597fc7, 0xc6e00bf3, 0xd5a79147, 0x06ca6351, 0x14292967,
+    0x27b70a85, 0x2e1b2138, 0x4d2c6dfc, 0x53380d13, 0x650a7354, 0x766a0abb, 0x81c2c92e, 0x92722c85,
+    0xa2bfe8a1, 0xa81a664b, 0xc24b8b70, 0xc76c51a3, 0xd192e819, 0xd6990624, 0xf40e3585, 0x106aa070,
+    0x19a4c116, 0x1e376c08, 0x2748774c, 0x34b0bcb5, 0x391c0cb3, 0x4ed8aa4a, 0x5b9cca4f, 0x682e6ff3,
+    0x748f82ee, 0x78a5636f, 0x84c87814, 0x8cc70208, 0x90befffa, 0xa4506ceb, 0xbef9a3f7, 0xc67178f2
+};
+
+typedef struct mcpi_sha { uint32_t h[8]; uint64_t len; unsigned char block[64]; } mcpi_sha;
+
+static uint32_t mcpi_rotated(uint32_t x, int n) { return x >> n | x << (32 - n); }
+
+static void mcpi_sha_block(mcpi_sha *c)
+{
+    uint32_t w[64], v[8], a, b;
+    int i;
+    for (i = 0; i < 16; i++) {
+        const unsigned char *p = c->block + 4 * i;
+        w[i] = (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | p[3];
+    }
+    for (; i < 64; i++) {
+        a = w[i - 15];
+        b = w[i - 2];
+        w[i] = w[i - 16] + w[i - 7] + (mcpi_rotated(a, 7) ^ mcpi_rotated(a, 18) ^ a >> 3) +
+               (mcpi_rotated(b, 17) ^ mcpi_rotated(b, 19) ^ b >> 10);
+    }
+    memcpy(v, c->h, sizeof v);
+    for (i = 0; i < 64; i++) {
+        a = v[7] + (mcpi_rotated(v[4], 6) ^ mcpi_rotated(v[4], 11) ^ mcpi_rotated(v[4], 25)) +
+            ((v[4] & v[5]) ^ (~v[4] & v[6])) + mcpi_sha_k[i] + w[i];
+        b = (mcpi_rotated(v[0], 2) ^ mcpi_rotated(v[0], 13) ^ mcpi_rotated(v[0], 22)) +
+            ((v[0] & v[1]) ^ (v[0] & v[2]) ^ (v[1] & v[2]));
+        memmove(v + 1, v, 7 * sizeof *v);
+        v[4] += a;
+        v[0] = a + b;
+    }
+    for (i = 0; i < 8; i++) c->h[i] += v[i];
+}
+
+static void mcpi_sha_begin(mcpi_sha *c)
+{
+    static const uint32_t h[8] = { 0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a,
+                                   0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19 };
+    memcpy(c->h, h, sizeof h);
+    c->len = 0;
+}
+
+static void mcpi_sha_add(mcpi_sha *c, const void *data, size_t n)
+{
+    const unsigned char *p = (const unsigned char *)data;
+    while (n--) {
+        c->block[c->len++ % 64] = *p++;
+        if (c->len % 64 == 0) mcpi_sha_block(c);
+    }
+}
+
+static void mcpi_sha_end(mcpi_sha *c, unsigned char out[32])
+{
+    uint64_t bits = c->len * 8;
+    unsigned char b = 0x80;
+    int i;
+    do { mcpi_sha_add(c, &b, 1); b = 0; } while (c->len % 64 != 56);
+    for (i = 56; i >= 0; i -= 8) { b = (unsigned char)(bits >> i); mcpi_sha_add(c, &b, 1); }
+    for (i = 0; i < 32; i++) out[i] = (unsigned char)(c->h[i / 4] >> (24 - i % 4 * 8));
+}
+
+/* Begins one of HMAC's two hashes: with 0x36 the inner one, over the message; with 0x5c the outer one, over that. */
+static void mcpi_hmac_pass(mcpi_sha *c, const void *key, size_t n, unsigned char pad)
+{
+    unsigned char k[64];
+    size_t i;
+    memset(k, 0, sizeof k);
+    if (n > sizeof k) {
+        mcpi_sha_begin(c);
+        mcpi_sha_add(c, key, n);
+        mcpi_sha_end(c, k);
+    } else memcpy(k, key, n);
+    for (i = 0; i < sizeof k; i++) k[i] ^= pad;
+    mcpi_sha_begin(c);
+    mcpi_sha_add(c, k, sizeof k);
+}
+
+static void mcpi_hmac_begin(mcpi_sha *c, const void *key, size_t n) { mcpi_hmac_pass(c, key, n, 0x36); }
+
+static void mcpi_hmac_end(mcpi_sha *c, const void *key, size_t n, unsigned char out[32])
+{
+    unsigned char inner[32];
+    mcpi_sha_end(c, inner);
+    mcpi_hmac_pass(c, key, n, 0x5c);
+    mcpi_sha_add(c, inner, sizeof inner);
+    mcpi_sha_end(c, out);
+}
+
+/* -- asking ------------------------------------------------------------------------------------------------------- */
+/* A handler asks as if the answer were there, and is run again from its start until it is. So all that has to be
+   carried from one run to the next is what was answered so far, and what the handler keeps. A request that has asked
+   has a mcpi_talk with both: one mcpi_query for each key, and its own arena.
+
+   The eras differ in who carries it. Modern: the request ends with a result that says what is asked, and the client
+   sends it anew with the answers (https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/mrtr). What
+   was answered in earlier rounds and what was kept goes out with it, sealed, and comes back. Legacy: the server sends
+   requests of its own (https://modelcontextprotocol.io/specification/2025-11-25/client/elicitation), and the request
+   waits in the server as a deferred one, until all of them have been answered or are given up.
+
+   Questions are collected while the handler runs and go out when it has returned, a deferred request's at the end of
+   the turn. Nothing of this is named by the dispatch: it finds the way through pointers that asking sets, so a program
+   that never asks does not hold it. */
+
+enum { MCPI_FORM = 1, MCPI_URL = 2, MCPI_SAMPLING = 4, MCPI_SAMPLING_TOOLS = 8, MCPI_SAMPLING_CONTEXT = 16, MCPI_ROOTS = 32 };
+enum { MCPI_ELICIT, MCPI_SAMPLE, MCPI_LIST_ROOTS };
+static const char mcpi_query_methods[] = "elicitation/create\0" "sampling/createMessage\0" "roots/list\0";
+static const char mcpi_query_needs[] =
+    "/elicitation/form\0" "/elicitation/url\0" "/sampling\0" "/sampling/tools\0" "/sampling/context\0" "/roots\0";
+
+/* A question, and its answer. */
+struct mcpi_query {
+    mcpi_item item;                         /* legacy: in the server's table while it is out */
+    mcpi_query *next;
+    mcp_req *r;
+    const char *key;
+    int method;
+    const mcp_json *params, *answer;
+    int status;                             /* MCP_ERR_AGAIN: not answered yet */
+};
+
+/* A page that a 2025-11-25 client was sent to: it can be told when the user is done there. */
+struct mcpi_page { mcpi_page *next; mcp_conn *conn; size_t size; char id[48], url[1]; };
+enum { MCPI_PAGES_MAX = 256 };
+
+/* -- asking: the state -------------------------------------------------------------------------------------------- */
+
+/* Is there a key? Without one of the program's, random bytes that this server has to itself. */
+static bool mcpi_state_keyed(mcp_server *s)
+{
+    mcpi_asks *k = s->asks;
+    if (s->state_key || k->keyed) return true;
+    if (s->d.random) k->keyed = s->d.random(s->d.user, k->key, sizeof k->key) == MCP_OK;
+#ifndef MCP_NO_POSIX
+    else k->keyed = mcpi_random(k->key, sizeof k->key);
+#endif
+    return k->keyed;
+}
+
+static int64_t mcpi_wall_clock(const mcp_server *s)
+{
+    if (s->d.wall_ms) return s->d.wall_ms(s->d.user);
+#ifdef MCP_NO_POSIX
+    return mcpi_server_peek_clock(s);
+#else
+    return mcpi_wall_ms();
+#endif
+}
+
+static int mcpi_key_order(const void *a, const void *b)
+{
+    const mcp_json *x = *(const mcp_json *const *)a, *y = *(const mcp_json *const *)b;
+    int d = memcmp(x->u.text, y->u.text, x->n < y->n ? x->n : y->n);
+    if (d == 0 && x->n != y->n) return x->n < y->n ? -1 : 1;
+    return d ? d : x < y ? -1 : x > y;
+}
+
+/* Hashes a value so that two that say the same, in whatever order, have the same hash. `top`: it is params, of which
+   what differs from round to round is left out. false: no memory. */
+static bool mcpi_digest(mcpi_sha *c, mcp_arena *a, const mcp_json *v, bool top)
+{
+    static const char other[] = "_meta\0" "inputResponses\0" "requestState\0";
+    static const unsigned char end = 0xFF;
+    bool object = mcp_json_type(v) == MCP_JSON_OBJECT;
+    const mcp_json **keys, *k;
+    unsigned char head[9];
+    uint64_t n = mcpi_has_text(v) ? mcpi_text_size(v) : 0;
+    uint32_t i, left;
+    head[0] = (unsigned char)(v->tag & (MCPI_TYPE | MCPI_TRUE | MCPI_LONE));
+    for (i = 1; i < 9; i++, n >>= 8) head[i] = (unsigned char)n;
+    mcpi_sha_add(c, head, sizeof head);
+    if (mcpi_has_text(v)) mcpi_sha_add(c, v->u.text, mcpi_text_size(v));
+    if (!mcpi_is_container(v)) return true;
+    if (object) {
+        i = 0;
+        keys = (const mcp_json **)mcp_arena_alloc(a, v->n * sizeof *keys);
+        if (!keys) return false;
+        mcpi_each_key(k, left, v) keys[i++] = k;
+        qsort(keys, v->n, sizeof *keys, mcpi_key_order);
+        for (i = 0; i < v->n; i++) {
+            if (top && strlen(keys[i]->u.text) == keys[i]->n && mcpi_word_of(other, keys[i]->u.text) >= 0) continue;
+            if (!mcpi_digest(c, a, keys[i], false) || !mcpi_digest(c, a, keys[i] + 1, false)) return false;
+        }
+    } else mcp_json_each(item, v) if (!mcpi_digest(c, a, item, false)) return false;
+    mcpi_sha_add(c, &end, 1);
+    return true;
+}
+
+/* What binds a state to this request of this caller. false: no memory. */
+static bool mcpi_state_mac(mcp_req *r, const void *text, size_t n, unsigned char out[32])
+{
+    static const char purpose[] = "mcp.h requestState " MCP_PROTOCOL_MODERN;
+    mcp_server *s = r->s;
+    const void *key = s->state_key ? (const void *)s->state_key : s->asks->key;
+    size_t key_size = s->state_key ? s->d.state_key_size : sizeof s->asks->key;
+    const char *principal = mcp_req_principal(r);
+    unsigned char digest[32];
+    mcpi_sha c;
+    mcpi_sha_begin(&c);
+    if (!mcpi_digest(&c, &r->talk->arena, r->params, true)) return false;
+    mcpi_sha_end(&c, digest);
+    mcpi_hmac_begin(&c, key, key_size);
+    mcpi_sha_add(&c, purpose, sizeof purpose);
+    mcpi_sha_add(&c, r->method, strlen(r->method) + 1);
+    mcpi_sha_add(&c, principal, strlen(principal) + 1);
+    mcpi_sha_add(&c, digest, sizeof digest);
+    mcpi_sha_add(&c, text, n);
+    mcpi_hmac_end(&c, key, key_size, out);
+    return true;
+}
+
+/* The state is the seal, and behind it JSON: e, when it expires; k, what was kept; a, the answers by their keys. */
+static void mcpi_put_state(mcp_req *r, mcp_writer *w)
+{
+    mcpi_talk *t = r->talk;
+    unsigned char *state = NULL;
+    const char *text;
+    mcp_writer p;
+    mcpi_query *q;
+    size_t n = 0;
+    mcp_writer_init(&p, &r->s->alloc, 0);
+    mcp_put_object(&p, NULL);
+    mcp_put_int(&p, "e", mcpi_wall_clock(r->s) + r->s->d.state_ttl_ms);
+    if (t->keep) mcp_put_json(&p, "k", t->keep);
+    mcp_put_object(&p, "a");
+    for (q = t->asks; q; q = q->next)
+        if (q->status == MCP_OK) mcp_put_json(&p, q->key, q->answer);
+    mcp_put_end(&p);
+    mcp_put_end(&p);
+    text = mcp_writer_text(&p, &n);
+    if (text) state = (unsigned char *)mcp_arena_alloc(&t->arena, 32 + n);
+    if (state && mcpi_state_mac(r, text, n, state)) {
+        memcpy(state + 32, text, n);
+        mcp_put_base64(w, "requestState", state, 32 + n);
+    } else if (w->status == MCP_OK) w->status = p.status != MCP_OK ? p.status : MCP_ERR_MEMORY;
+    mcp_writer_free(&p);
+}
+
+static mcpi_query *mcpi_query_find(const mcpi_talk *t, const char *key)
+{
+    mcpi_query *q = t->asks;
+    while (q && strcmp(q->key, key) != 0) q = q->next;
+    return q;
+}
+
+/* A new one, behind the others. NULL: no memory. */
+static mcpi_query *mcpi_query_add(mcp_req *r, const char *key, const mcp_json *params, const mcp_json *answer)
+{
+    mcp_arena *a = &r->talk->arena;
+    mcpi_query *q = (mcpi_query *)mcp_arena_alloc(a, sizeof *q), **at = &r->talk->asks;
+    char *copy = (char *)mcp_arena_alloc(a, strlen(key) + 1);
+    if (!q || !copy) return NULL;
+    memset(q, 0, sizeof *q);
+    memcpy(copy, key, strlen(key) + 1);
+    q->r = r;
+    q->key = copy;
+    q->params = params;
+    q->answer = mcp_json_copy(a, answer);
+    q->status = !answer ? MCP_ERR_AGAIN : q->answer ? MCP_OK : MCP_ERR_MEMORY;
+    while (*at) at = &(*at)->next;
+    *at = q;
+    return q;
+}
+
+/* Takes what the client has brought back. NULL, or what is wrong with it. */
+static const char *mcpi_state_open(mcp_req *r, const mcp_json *state)
+{
+    mcpi_talk *t = r->talk;
+    size_t n = 0, i;
+    const unsigned char *bytes = (const unsigned char *)mcp_json_base64(&t->arena, state, &n);
+    unsigned char mac[32], other = 0;
+    const mcp_json *v;
+    if (!bytes || n < 32 || !mcpi_state_keyed(r->s) || !mcpi_state_mac(r, bytes + 32, n - 32, mac))
+        return "params.requestState is not one of this server's";
+    for (i = 0; i < 32; i++) other |= mac[i] ^ bytes[i];        /* takes as long, however much of it is right */
+    if (other) return "params.requestState does not belong to this request";
+    v = mcp_json_parse(&t->arena, (const char *)bytes + 32, n - 32, NULL);
+    if (!v) return "out of memory";
+    if (mcp_json_int(mcp_json_get(v, "e"), 0) < mcpi_wall_clock(r->s)) return "params.requestState has expired";
+    t->kept = t->keep = mcp_json_get(v, "k");
+    mcp_json_each(answer, mcp_json_get(v, "a"))
+        if (!mcpi_query_add(r, mcp_json_key(answer), NULL, answer)) return "out of memory";
+    return NULL;
+}
+
+/* What came from the client does not fit. Modern: it is part of the request; legacy: the request was good, the call
+   fails. */
+static int mcpi_query_refuse(mcp_req *r, const char *why)
+{
+    if (r->modern) mcpi_refuse(r, MCPI_INVALID_PARAMS, why);
+    else (void)mcp_req_fail(r, why);
+    return MCP_ERR_PROTOCOL;
+}
+
+/* -- asking: sending ---------------------------------------------------------------------------------------------- */
+
+static void mcpi_page_add(mcpi_query *q, const char *id)
+{
+    mcp_server *s = q->r->s;
+    const char *url = mcp_json_str(mcp_json_get(q->params, "url"), "");
+    size_t size = sizeof(mcpi_page) + strlen(url), n = 0;
+    mcpi_page *p = (mcpi_page *)mcpi_zalloc(&s->alloc, size), **at = &s->asks->pages;
+    if (!p) return;                         /* the client will not hear that it is done; it need not */
+    p->conn = q->r->conn;
+    p->size = size;
+    memcpy(p->id, id, strlen(id));
+    memcpy(p->url, url, strlen(url));
+    for (; *at; at = &(*at)->next) n++;
+    *at = p;
+    if (n < MCPI_PAGES_MAX) return;
+    p = s->asks->pages;
+    s->asks->pages = p->next;
+    mcpi_free(&s->alloc, p, p->size);
+}
+
+/* Takes out the pages of a peer that has gone, or (url) tells the peers that were sent there, and takes them out. */
+static int mcpi_pages_end(mcp_server *s, const mcp_conn *gone, const char *url)
+{
+    mcpi_page **at = &s->asks->pages;
+    int rc = MCP_OK;
+    while (*at) {
+        mcpi_page *p = *at;
+        if (url ? strcmp(p->url, url) != 0 : gone && p->conn != gone) { at = &p->next; continue; }
+        if (url && !p->conn->dead) {
+            mcp_put_str(mcpi_note_begin(&p->conn->st, "notifications/elicitation/complete"), "elicitationId", p->id);
+            rc = mcpi_note_end(s, &p->conn->st, true);
+        }
+        *at = p->next;
+        mcpi_free(&s->alloc, p, p->size);
+    }
+    return rc;
+}
+
+static void mcpi_pages_forget(mcp_server *s, const mcp_conn *gone) { (void)mcpi_pages_end(s, gone, NULL); }
+
+int mcp_server_elicited(mcp_server *s, const char *url)
+{
+    if (!s || !url) return MCP_ERR_ARGUMENT;
+    return s->asks ? mcpi_pages_end(s, NULL, url) : MCP_OK;
+}
+
+/* Method and params of a question, as the revision knows them. */
+static void mcpi_put_ask(mcpi_query *q, mcp_writer *w)
+{
+    mcp_req *r = q->r;
+    bool elicit = q->method == MCPI_ELICIT, url = elicit && mcpi_is(mcp_json_get(q->params, "mode"), "url");
+    mcp_put_str(w, "method", mcpi_word_at(mcpi_query_methods, q->method));
+    if (q->method == MCPI_LIST_ROOTS && mcp_json_size(q->params) == 0) return;
+    mcp_put_object(w, "params");
+    mcp_json_each(v, q->params) {
+        const char *key = mcp_json_key(v);
+        if (elicit && (strcmp(key, "elicitationId") == 0 || (strcmp(key, "mode") == 0 && mcpi_is_before(r, "2025-11-25"))))
+            continue;
+        mcp_put_json(w, key, v);
+    }
+    if (url && !r->modern) {
+        char id[48];
+        mcpi_say(id, sizeof id, "%l-%l", mcpi_wall_clock(r->s), (int64_t)q->item.id);
+        mcp_put_str(w, "elicitationId", id);
+        mcpi_page_add(q, id);
+    }
+    mcp_put_end(w);
+}
+
+/* The request ends; the client comes again with another. */
+static void mcpi_asks_modern(mcp_req *r)
+{
+    mcp_writer *w;
+    mcpi_query *q;
+    r->begun = false;
+    w = mcpi_body(r);
+    mcp_put_object(w, "inputRequests");
+    for (q = r->talk->asks; q; q = q->next) {
+        if (q->status != MCP_ERR_AGAIN) continue;
+        mcp_put_object(w, q->key);
+        mcpi_put_ask(q, w);
+        mcp_put_end(w);
+    }
+    mcp_put_end(w);
+    mcpi_put_state(r, w);
+    (void)mcpi_send_typed(r, "\"input_required\"");
+}
+
+/* Takes back a question that is out. */
+static void mcpi_query_withdraw(mcpi_query *q)
+{
+    mcp_conn *c = q->r->conn;
+    mcp_writer *w;
+    mcp_id id = q->item.id;
+    if (!id) return;
+    mcpi_slots_remove(&c->s->asks->out, &q->item);
+    if (c->dead || c->draining) return;
+    w = mcpi_note_begin(q->r->stream, "notifications/cancelled");
+    mcp_put_uint(w, "requestId", id);
+    mcp_put_str(w, "reason", "the answer is no longer needed");
+    (void)mcpi_note_end(c->s, q->r->stream, false);
+}
+
+/* Runs the handler again, unless some answers are still missing. What it was called for is looked up anew: it may have
+   been replaced or taken away since. */
+static void mcpi_asks_again(mcp_req *r)
+{
+    mcpi_talk *t = r->talk;
+    mcp_server *s = r->s;
+    mcpi_query *q;
+    for (q = t->asks; q; q = q->next)
+        if (q->item.id) return;
+    (void)mcp_server_cancel_timer(s, t->timer);
+    mcpi_slots_remove(&s->deferred, &r->item);
+    mcpi_map_remove(&r->conn->inflight, &r->key);
+    mcpi_feature_release(s, r->feature);
+    r->key.name = NULL;
+    r->feature = NULL;
+    r->vars = NULL;
+    r->deferred = r->waits = r->begun = r->assistant = false;
+    r->ttl_ms = -1;
+    t->kept = t->keep;
+    t->missing = 0;
+    t->told = MCP_OK;
+    mcpi_req_dispatch(r, mcpi_method_of(s, r->method));
+}
+
+static void mcpi_asks_late(void *owner, void *arg)
+{
+    mcp_req *r = (mcp_req *)arg;
+    mcpi_query *q;
+    if (!owner) return;
+    for (q = r->talk->asks; q; q = q->next) {
+        if (!q->item.id) continue;
+        q->status = MCP_ERR_TIMEOUT;
+        r->s->stats.timeouts++;
+        mcpi_query_withdraw(q);
+    }
+    mcpi_asks_again(r);
+}
+
+/* An answer: is it to a question of ours to this peer? One that is malformed is one, too. */
+static bool mcpi_asks_answer(mcp_conn *c, const mcp_msg *m)
+{
+    mcpi_query *q = (mcpi_query *)mcpi_slots_get(&c->s->asks->out, mcpi_own_id(m->id));
+    const mcp_json *v = m->kind == MCP_MSG_RESULT ? m->result : m->error;
+    if (!q || q->r->conn != c) return false;
+    mcpi_slots_remove(&c->s->asks->out, &q->item);
+    q->status = m->kind == MCP_MSG_RESULT ? MCP_OK : m->kind == MCP_MSG_ERROR ? MCP_ERR_PEER : MCP_ERR_PROTOCOL;
+    q->answer = mcp_json_copy(&q->r->talk->arena, v);
+    if (v && !q->answer) q->status = MCP_ERR_MEMORY;
+    mcpi_asks_again(q->r);
+    return true;
+}
+
+/* The request waits as a deferred one does, under an id that nobody knows; its own, had it one, is dead. */
+static bool mcpi_asks_wait(mcp_req *r)
+{
+    mcp_server *s = r->s;
+    mcpi_talk *t = r->talk;
+    mcpi_query *q;
+    r->on_cancel = NULL;
+    if (r->deferred) {
+        mcpi_slots_remove(&s->deferred, &r->item);
+        if (mcpi_slots_add(&s->deferred, &r->item, MCP_NEVER) != MCP_OK) return false;
+    } else if (!mcp_req_defer(r)) return false;
+    t->timer = mcp_server_after(s, s->d.ask_timeout_ms, mcpi_asks_late, r);
+    if (!t->timer) return false;
+    for (q = t->asks; q; q = q->next)
+        if (q->status == MCP_ERR_AGAIN && mcpi_slots_add(&s->asks->out, &q->item, MCP_NEVER) != MCP_OK) break;
+    if (!q) return r->waits = true;
+    for (q = t->asks; q; q = q->next) mcpi_slots_remove(&s->asks->out, &q->item);
+    return false;
+}
+
+static void mcpi_asks_legacy(mcp_req *r)
+{
+    mcp_conn *c = r->conn;
+    mcpi_query *q;
+    if (c->draining) { mcpi_req_drop(r); return; }              /* no answer can come */
+    if (!mcpi_asks_wait(r)) { mcpi_refuse(r, MCPI_INTERNAL_ERROR, "out of memory"); return; }
+    for (q = r->talk->asks; q; q = q->next) {
+        mcp_writer *w;
+        if (!q->item.id) continue;
+        w = mcpi_stream_begin(r->stream);
+        mcpi_put_envelope(w, NULL);
+        mcp_put_uint(w, "id", q->item.id);
+        mcpi_put_ask(q, w);
+        mcp_put_end(w);
+        (void)mcpi_conn_broke(c, mcpi_queue(r->s, r->stream, false));
+    }
+}
+
+/* Sends what has been asked. false: nothing has. */
+static bool mcpi_asks_flush(mcp_req *r)
+{
+    mcpi_query *q = r->talk->asks;
+    while (q && q->status != MCP_ERR_AGAIN) q = q->next;
+    if (!q) return false;
+    if (r->modern) mcpi_asks_modern(r); else mcpi_asks_legacy(r);
+    return true;
+}
+
+/* The end of a turn. One whose cancel has been heard waits for that. */
+static void mcpi_asks_turn(mcp_server *s)
+{
+    mcpi_talk *t;
+    while (!s->freed && (t = s->asks->ready) != NULL) {
+        s->asks->ready = t->next;
+        t->ready = false;
+        if (mcpi_req_open(t->r) == MCP_OK) (void)mcpi_asks_flush(t->r);
+    }
+}
+
+/* -32021, with the capabilities that the client would have to have.
+   https://modelcontextprotocol.io/specification/2026-07-28/schema#missingrequiredclientcapabilityerror */
+static void mcpi_refuse_capability(mcp_req *r)
+{
+    unsigned need = r->talk->missing;
+    char data[160];
+    mcp_writer w;
+    mcp_writer_fixed(&w, data, sizeof data);
+    mcp_put_object(&w, NULL);
+    mcp_put_object(&w, "requiredCapabilities");
+    if (need & (MCPI_FORM | MCPI_URL)) {
+        mcp_put_object(&w, "elicitation");
+        if (need & MCPI_FORM) mcpi_put_splice(&w, "form", "{}", 2);
+        if (need & MCPI_URL) mcpi_put_splice(&w, "url", "{}", 2);
+        mcp_put_end(&w);
+    }
+    if (need & (MCPI_SAMPLING | MCPI_SAMPLING_TOOLS | MCPI_SAMPLING_CONTEXT)) {
+        mcp_put_object(&w, "sampling");
+        if (need & MCPI_SAMPLING_TOOLS) mcpi_put_splice(&w, "tools", "{}", 2);
+        if (need & MCPI_SAMPLING_CONTEXT) mcpi_put_splice(&w, "context", "{}", 2);
+        mcp_put_end(&w);
+    }
+    if (need & MCPI_ROOTS) mcpi_put_splice(&w, "roots", "{}", 2);
+    mcp_put_end(&w);
+    mcp_put_end(&w);
+    (void)mcp_req_error(r, MCPI_MISSING_CAPABILITY, "this needs a capability that the client does not have",
+                        mcp_writer_text(&w, NULL));
+}
+
+/* The handler has returned and r is not answered. true: that has been seen to. */
+static bool mcpi_asks_returned(mcp_req *r)
+{
+    mcpi_talk *t = r->talk;
+    if (r->s->freed) mcpi_req_drop(r);
+    else if (mcpi_asks_flush(r)) { }
+    else if (r->deferred) return false;
+    else if (t->missing) mcpi_refuse_capability(r);
+    else if (t->told != MCP_OK) (void)mcp_req_fail(r, mcp_strerror(t->told));
+    else return false;
+    return true;
+}
+
+static void mcpi_asks_end(mcp_req *r)
+{
+    mcp_server *s = r->s;
+    mcpi_talk *t = r->talk, **at = &s->asks->ready;
+    mcpi_query *q;
+    for (q = t->asks; q; q = q->next) mcpi_query_withdraw(q);
+    (void)mcp_server_cancel_timer(s, t->timer);
+    while (*at && *at != t) at = &(*at)->next;
+    if (*at) *at = t->next;
+    r->talk = NULL;
+    r->waits = false;
+    mcp_arena_free(&t->arena);
+    mcpi_free(&s->alloc, t, sizeof *t);
+}
+
+/* -- asking: what a handler calls --------------------------------------------------------------------------------- */
+
+static bool mcpi_asks_have(mcp_server *s)
+{
+    if (s->asks) return true;
+    s->asks = (mcpi_asks *)mcpi_zalloc(&s->alloc, sizeof *s->asks);
+    if (!s->asks) return false;
+    mcpi_slots_init(&s->asks->out, &s->alloc, 0);
+    s->asks->answer = mcpi_asks_answer;
+    s->asks->turn = mcpi_asks_turn;
+    s->asks->left = mcpi_pages_forget;
+    return true;
+}
+
+/* r's talk, begun if there is none. NULL: r cannot ask, and *rc says why. */
+static mcpi_talk *mcpi_talk_of(mcp_req *r, int *rc)
+{
+    const mcp_json *given, *state;
+    const char *why;
+    *rc = mcpi_req_open(r);
+    if (*rc != MCP_OK || r->talk) return *rc == MCP_OK ? r->talk : NULL;
+    if (mcpi_word_of("tools/call\0" "prompts/get\0" "resources/read\0", r->method) < 0) {
+        *rc = mcpi_server_fail(r->s, MCP_ERR_MISUSE, "%.*s cannot ask: only tools/call, prompts/get, resources/read can",
+                               64, r->method);
+        return NULL;
+    }
+    if (mcpi_asks_have(r->s)) r->talk = (mcpi_talk *)mcpi_zalloc(&r->s->alloc, sizeof *r->talk);
+    if (!r->talk) { *rc = MCP_ERR_MEMORY; return NULL; }
+    mcp_arena_init(&r->talk->arena, &r->s->alloc, 0);
+    r->talk->r = r;
+    r->talk->returned = mcpi_asks_returned;
+    r->talk->end = mcpi_asks_end;
+    if (!r->modern) return r->talk;
+    given = mcp_json_get(r->params, "inputResponses");
+    state = mcp_json_get(r->params, "requestState");
+    why = given && mcp_json_type(given) != MCP_JSON_OBJECT ? "params.inputResponses is not an object"
+          : state ? mcpi_state_open(r, state) : NULL;
+    if (!why) return r->talk;
+    *rc = mcpi_query_refuse(r, why);
+    return NULL;
+}
+
+int mcp_req_keep(mcp_req *r, const char *json)
+{
+    int rc;
+    mcpi_talk *t = mcpi_talk_of(r, &rc);
+    const mcp_json *v;
+    size_t pos = 0;
+    if (!t) return rc;
+    v = json ? mcp_json_parse(&t->arena, json, MCP_NTS, &pos) : NULL;
+    if (json && !v)
+        return pos == MCP_NTS ? MCP_ERR_MEMORY
+               : mcpi_server_fail(r->s, MCP_ERR_ARGUMENT, "what is to be kept is not JSON: byte %z", pos);
+    t->keep = v;
+    return MCP_OK;
+}
+
+const mcp_json *mcp_req_kept(mcp_req *r)
+{
+    int rc;
+    mcpi_talk *t;
+    if (!r) return NULL;
+    t = r->talk;
+    if (!t && r->modern && mcp_json_get(r->params, "requestState")) t = mcpi_talk_of(r, &rc);
+    return t ? t->kept : NULL;
+}
+
+/* What the client has to have for it. */
+static unsigned mcpi_query_need(int method, const mcp_json *params)
+{
+    const mcp_json *context = mcp_json_get(params, "includeContext");
+    unsigned need = MCPI_SAMPLING;
+    if (method == MCPI_LIST_ROOTS) return MCPI_ROOTS;
+    if (method == MCPI_ELICIT) return mcpi_is(mcp_json_get(params, "mode"), "url") ? MCPI_URL : MCPI_FORM;
+    if (mcp_json_get(params, "tools") || mcp_json_get(params, "toolChoice")) need |= MCPI_SAMPLING_TOOLS;
+    return context && !mcpi_is(context, "none") ? need | MCPI_SAMPLING_CONTEXT : need;
+}
+
+/* What it has. Older revisions do not know all of it, and had some of it without saying so. */
+static unsigned mcpi_query_can(const mcp_req *r)
+{
+    unsigned can = 0;
+    int i;
+    for (i = 0; i < 6; i++)
+        if (mcp_req_can(r, mcpi_word_at(mcpi_query_needs, i))) can |= 1u << i;
+    if (!mcpi_is_before(r, "2025-11-25")) return can;
+    can &= MCPI_SAMPLING | MCPI_ROOTS;
+    if (!mcpi_is_before(r, "2025-06-18") && mcp_req_can(r, "/elicitation")) can |= MCPI_FORM;
+    return can & MCPI_SAMPLING ? can | MCPI_SAMPLING_CONTEXT : can;
+}
+
+/* NULL, or why this cannot be the answer. */
+static const char *mcpi_query_fault(int method, const mcp_json *answer)
+{
+    const mcp_json *content = mcp_json_get(answer, "content");
+    mcp_type type = mcp_json_type(content);
+    if (mcp_json_type(answer) != MCP_JSON_OBJECT) return "not an object";
+    if (method == MCPI_LIST_ROOTS)
+        return mcp_json_type(mcp_json_get(answer, "roots")) == MCP_JSON_ARRAY ? NULL : "roots is not an array";
+    if (method == MCPI_SAMPLE)
+        return type == MCP_JSON_OBJECT || type == MCP_JSON_ARRAY ? NULL : "content is neither an object nor an array";
+    if (mcpi_word_of("accept\0" "decline\0" "cancel\0", mcp_json_str(mcp_json_get(answer, "action"), NULL)) < 0)
+        return "action is not accept, decline or cancel";
+    return !content || type == MCP_JSON_OBJECT || type == MCP_JSON_NULL ? NULL : "content is not an object";
+}
+
+static int mcpi_query_misfit(mcp_req *r, const char *key, const char *field, const char *why)
+{
+    char text[256];
+    mcpi_say(text, sizeof text, "the answer to \"%.*s\" does not fit: %.*s%s%s", 64, key, 64, field, *field ? ": " : "",
+             why);
+    return mcpi_query_refuse(r, text);
+}
+
+/* A question that has no answer yet. */
+static int mcpi_query_new(mcp_req *r, const char *key, int method, const char *params)
+{
+    mcpi_talk *t = r->talk;
+    size_t pos = 0;
+    const mcp_json *v = mcp_json_parse(&t->arena, params ? params : "{}", MCP_NTS, &pos);
+    unsigned missing;
+    mcpi_query *q;
+    if (!v && pos == MCP_NTS) return MCP_ERR_MEMORY;
+    if (mcp_json_type(v) != MCP_JSON_OBJECT)
+        return mcpi_server_fail(r->s, MCP_ERR_ARGUMENT, "asking for \"%.*s\": params is no JSON object", 64, key);
+    missing = mcpi_query_need(method, v) & ~mcpi_query_can(r);
+    t->missing |= missing;
+    if (missing) return MCP_ERR_CAPABILITY;
+    if (r->modern && !mcpi_state_keyed(r->s))
+        return mcpi_server_fail(r->s, MCP_ERR_MISUSE, "asking needs state_key or random in mcp_server_desc");
+    q = mcpi_query_add(r, key, v, NULL);
+    if (!q) return MCP_ERR_MEMORY;
+    q->method = method;
+    if (r->running || t->ready) return MCP_ERR_AGAIN;
+    t->ready = true;
+    t->next = r->s->asks->ready;
+    r->s->asks->ready = t;
+    return MCP_ERR_AGAIN;
+}
+
+/* What is told to the client when the handler just returns. */
+static int mcpi_query_told(mcp_req *r, int rc)
+{
+    if (r->talk && (rc == MCP_ERR_PEER || rc == MCP_ERR_TIMEOUT || rc == MCP_ERR_DECLINED || rc == MCP_ERR_CANCELLED ||
+                    rc == MCP_ERR_MEMORY || rc == MCP_ERR_PROTOCOL))
+        r->talk->told = rc;
+    return rc;
+}
+
+int mcp_req_ask(mcp_req *r, const char *key, const char *method, const char *params, const mcp_json **answer)
+{
+    int rc, which = mcpi_word_of(mcpi_query_methods, method);
+    mcpi_talk *t = mcpi_talk_of(r, &rc);
+    const mcp_json *given;
+    const char *fault;
+    mcpi_query *q;
+    if (answer) *answer = NULL;
+    if (!t) return rc;
+    if (!key || which < 0)
+        return mcpi_server_fail(r->s, MCP_ERR_ARGUMENT, "\"%.*s\" cannot be asked", 64, method ? method : "");
+    q = mcpi_query_find(t, key);
+    given = !q && r->modern ? mcp_json_get(mcp_json_get(r->params, "inputResponses"), key) : NULL;
+    if (given && !(q = mcpi_query_add(r, key, NULL, given))) return mcpi_query_told(r, MCP_ERR_MEMORY);
+    if (!q) return mcpi_query_told(r, mcpi_query_new(r, key, which, params));
+    fault = q->status == MCP_OK ? mcpi_query_fault(which, q->answer) : NULL;
+    if (fault) return mcpi_query_misfit(r, key, "", fault);
+    if (answer) *answer = q->answer;
+    return mcpi_query_told(r, q->status);
+}
+
+/* -- asking: forms ------------------------------------------------------------------------------------------------ */
+/* The part of JSON Schema that they may use.
+   https://modelcontextprotocol.io/specification/2026-07-28/client/elicitation#requested-schema */
+
+static bool mcpi_field_outside(const mcp_json *f, const char *low, const char *high, double n)
+{
+    return n < mcp_json_num(mcp_json_get(f, low), n) || n > mcp_json_num(mcp_json_get(f, high), n);
+}
+
+/* One of the values to choose from, if there are such: `enum`, or the `const` of each entry of the others. */
+static bool mcpi_field_offers(const mcp_json *f, const mcp_json *v)
+{
+    const mcp_json *list = mcp_json_get(f, "enum"), *titled = NULL;
+    if (!list) list = titled = mcp_json_get(f, "oneOf");
+    if (!list) list = titled = mcp_json_get(f, "anyOf");
+    mcp_json_each(x, list)
+        if (mcpi_equal(titled ? mcp_json_get(x, "const") : x, v)) return true;
+    return !list;
+}
+
+static const char *mcpi_field_fault(const mcp_json *f, const mcp_json *v)
+{
+    const mcp_json *type = mcp_json_get(f, "type");
+    mcp_type is = mcp_json_type(v);
+    double n = mcp_json_num(v, 0);
+    size_t chars = 0, i;
+    if (mcpi_is(type, "array")) {
+        if (is != MCP_JSON_ARRAY) return "not an array";
+        if (mcpi_field_outside(f, "minItems", "maxItems", (double)mcp_json_size(v))) return "too few or too many";
+        mcp_json_each(x, v) {
+            const char *fault = mcpi_field_fault(mcp_json_get(f, "items"), x);
+            if (fault) return fault;
+        }
+        return NULL;
+    }
+    if (mcpi_is(type, "boolean") && is != MCP_JSON_BOOL) return "not a boolean";
+    if (mcpi_is(type, "number") || mcpi_is(type, "integer")) {
+        if (is != MCP_JSON_NUMBER) return "not a number";
+        if (mcpi_is(type, "integer") && n > -9e15 && n < 9e15 && n != (double)(int64_t)n) return "not an integer";
+        if (mcpi_field_outside(f, "minimum", "maximum", n)) return "too low or too high";
+    }
+    if (mcpi_is(type, "string")) {
+        if (is != MCP_JSON_STRING) return "not a string";
+        for (i = 0; i < v->n; i++) chars += ((unsigned char)v->u.text[i] & 0xC0) != 0x80;
+        if (mcpi_field_outside(f, "minLength", "maxLength", (double)chars)) return "too short or too long";
+    }
+    return mcpi_field_offers(f, v) ? NULL : "not one of the choices";
+}
+
+/* NULL, or what is wrong with a field of the form, and in *field which. */
+static const char *mcpi_fields_fault(const mcp_json *schema, const mcp_json *content, const char **field)
+{
+    mcp_json_each(name, mcp_json_get(schema, "required")) {
+        *field = mcp_json_str(name, "");
+        if (!mcp_json_get(content, *field)) return "it is required";
+    }
+    mcp_json_each(f, mcp_json_get(schema, "properties")) {
+        const mcp_json *v = mcp_json_get(content, *field = mcp_json_key(f));
+        const char *fault = v ? mcpi_field_fault(f, v) : NULL;
+        if (fault) return fault;
+    }
+    return NULL;
+}
+
+/* Exactly one of schema and url is given. The params are written in order to be read again at once: one way in. */
+static int mcpi_elicit(mcp_req *r, const char *key, const char *message, const char *schema, const char *url,
+                       const mcp_json **answer)
+{
+    const char *text, *action;
+    mcp_writer w;
+    int rc;
+    *answer = NULL;
+    if (!r || !message) return MCP_ERR_ARGUMENT;
+    mcp_writer_init(&w, &r->s->alloc, 0);
+    mcp_put_object(&w, NULL);
+    if (url) mcp_put_str(&w, "mode", "url");
+    mcp_put_str(&w, "message", message);
+    if (url) mcp_put_str(&w, "url", url);
+    else mcpi_put_object_text(&w, "requestedSchema", schema, MCP_NTS);
+    mcp_put_end(&w);
+    text = mcp_writer_text(&w, NULL);
+    rc = mcp_writer_status(&w);
+    if (text) rc = mcp_req_ask(r, key, "elicitation/create", text, answer);
+    else if (rc != MCP_ERR_MEMORY)
+        rc = mcpi_server_fail(r->s, MCP_ERR_ARGUMENT, "asking for \"%.*s\": the schema is no JSON object", 64, key ? key : "");
+    mcp_writer_free(&w);
+    if (rc != MCP_OK) return rc;
+    action = mcp_json_str(mcp_json_get(*answer, "action"), "");
+    return *action == 'a' ? MCP_OK : mcpi_query_told(r, *action == 'd' ? MCP_ERR_DECLINED : MCP_ERR_CANCELLED);
+}
+
+int mcp_req_elicit(mcp_req *r, const char *key, const char *message, const char *schema, const mcp_json **content)
+{
+    const mcp_json *answer, *v;
+    const char *field = "", *fault;
+    int rc = mcpi_elicit(r, key, message, schema, NULL, &answer);
+    if (content) *content = NULL;
+    if (rc != MCP_OK) return rc;
+    v = mcp_json_get(answer, "content");
+    if (mcp_json_type(v) != MCP_JSON_OBJECT) v = r->s->empty;
+    answer = mcp_json_parse(&r->talk->arena, schema, MCP_NTS, NULL);
+    if (!answer) return mcpi_query_told(r, MCP_ERR_MEMORY);
+    fault = mcpi_fields_fault(answer, v, &field);
+    if (fault) return mcpi_query_misfit(r, key, field, fault);
+    if (content) *content = v;
+    return MCP_OK;
+}
+
+int mcp_req_elicit_url(mcp_req *r, const char *key, const char *message, const char *url)
+{
+    const mcp_json *answer;
+    return url ? mcpi_elicit(r, key, message, NULL, url, &answer) : MCP_ERR_ARGUMENT;
+}
+
 /* -- peers ------------------------------------------------------------------------------------------------------- */
 
 static mcp_conn *mcpi_conn_new(mcp_server *s, const mcp_io *io, const char *principal)
@@ -6463,15 +7425,16 @@ static mcp_conn *mcpi_conn_new(mcp_server *s, const mcp_io *io, const char *prin
     return c;
 }
 
-/* Every deferred request of this peer, or only its listens. Removal pulls later ones into the cell, so a cell is left
+/* Every deferred request of this peer, or only those that end with what it says: listens, and what waits for its
+   answers. Removal pulls later ones into the cell, so a cell is left
    only when it stays. */
 static void mcpi_conn_drop(mcp_conn *c, bool listens)
 {
     size_t i = 0;
     while (i < c->inflight.cells) {
         mcp_req *r = mcpi_req_of_key(c->inflight.cell[i]);
-        if (r && (!listens || r->listen)) {
-            if (listens) mcpi_end_listen(r); else mcpi_req_cancel(r);
+        if (r && (!listens || r->listen || r->waits)) {
+            if (listens && r->listen) mcpi_end_listen(r); else mcpi_req_cancel(r);
         }
         if (mcpi_req_of_key(c->inflight.cell[i]) == r) i++;
     }
@@ -6502,6 +7465,7 @@ static void mcpi_conns_sweep(mcp_server *s)
         for (i = 0; i < c->subs.cells; )            /* removal pulls later ones into the cell */
             if (c->subs.cell[i]) mcpi_sub_free(s, (mcpi_sub *)(void *)c->subs.cell[i]); else i++;
         mcpi_map_free(&s->alloc, &c->subs);
+        if (s->asks) s->asks->left(s, c);
         mcpi_stream_free(&c->st);
         mcp_arena_free(&c->session);
         mcpi_strfree(&s->alloc, c->principal);
@@ -6587,7 +7551,7 @@ static bool mcpi_has_news(const mcp_server *s)
     const mcp_conn *c;
     for (c = s->conns; c; c = c->next)
         if (c->missed && !c->dead && !c->draining && !mcpi_is_full(c)) return true;
-    return s->changed || s->updates;
+    return s->changed || s->updates || (s->asks && s->asks->ready);
 }
 
 /* One change of a list, to a legacy session and to its listens. */
@@ -7200,6 +8164,7 @@ static bool mcpi_server_fill(mcp_server *s, const mcp_server_desc *d)
     mcp_arena_init(&s->fixed, &s->alloc, 0);
     s->empty = mcp_json_parse(&s->fixed, "{}", 2, NULL);
     if (!s->empty || !mcpi_describe(s, d)) return false;
+    if (d->state_key && !(s->state_key = mcpi_strdup(&s->alloc, (const char *)d->state_key, d->state_key_size))) return false;
     s->has_logging = mcpi_says(s, "logging");
     for (kind = 0; kind < MCPI_KINDS; kind++)
         s->lists[kind].said = mcpi_says(s, mcpi_word_at(mcpi_list_names, kind == MCPI_TEMPLATES ? MCPI_RESOURCES : kind));
@@ -7294,6 +8259,12 @@ static void mcpi_server_destroy(mcp_server *s)
     mcpi_map_free(&a, &s->watches);
     mcpi_slots_free(&s->deferred);
     mcpi_slots_free(&s->timers);
+    if (s->asks) {
+        s->asks->left(s, NULL);
+        mcpi_slots_free(&s->asks->out);
+        mcpi_free(&a, s->asks, sizeof *s->asks);
+    }
+    mcpi_free(&a, s->state_key, s->d.state_key_size + 1);
     mcp_arena_free(&s->fixed);
     mcpi_strfree(&a, s->info);
     mcpi_strfree(&a, s->meta);
@@ -7318,6 +8289,8 @@ mcp_server *mcp_server_new(const mcp_server_desc *d)
     if (d->max_subscriptions <= 0) s->d.max_subscriptions = 10000;
     if (d->drain_ms <= 0) s->d.drain_ms = 1000;
     if (d->ttl_ms < 0) s->d.ttl_ms = 0;
+    if (d->ask_timeout_ms <= 0) s->d.ask_timeout_ms = 600000;
+    if (d->state_ttl_ms <= 0) s->d.state_ttl_ms = 600000;
     s->peeked = -1;
     mcpi_slots_init(&s->deferred, &s->alloc, 0);
     mcpi_slots_init(&s->timers, &s->alloc, 0);
@@ -7421,6 +8394,7 @@ static int mcpi_server_turn(mcp_server *s)
         if (s->stopping) mcpi_conn_drain(c);
         mcpi_conn_serve(c);
     }
+    if (s->asks) s->asks->turn(s);
     if (s->freed) return MCP_ERR_CLOSED;
     mcpi_tell_changes(s);
     for (c = s->conns; c && !s->freed; c = c->next) mcpi_conn_settle(c);
@@ -10277,6 +11251,29 @@ static int64_t mcpi_clock_ms(void)
 #endif /* MCPI_ENGINE */
 
 #ifndef MCP_NO_SERVER
+static int64_t mcpi_wall_ms(void)
+{
+    struct timespec t;
+    if (clock_gettime(CLOCK_REALTIME, &t) < 0) return 0;
+    return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+/* Bytes that nobody can guess. false: the system has none. */
+static bool mcpi_random(void *buf, size_t n)
+{
+    ptrdiff_t k = 0;
+    size_t have = 0;
+    int fd;
+#if defined(__linux__) && defined(SYS_getrandom)
+    if (syscall(SYS_getrandom, buf, n, 1) == (long)n) return true;      /* 1: GRND_NONBLOCK */
+#endif
+    fd = mcpi_fd_own(open("/dev/urandom", O_RDONLY | O_CLOEXEC), false);
+    if (fd < 0) return false;
+    while (have < n && (k = mcpi_fd_read(fd, (char *)buf + have, n - have)) > 0) have += (size_t)k;
+    mcpi_close(&fd);
+    return have == n;
+}
+
 /* -- standard streams ------------------------------------------------------------------------------------ */
 
 /* One line in one write. Dropped when stderr is a full pipe: a log must not stop the protocol. */
