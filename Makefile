@@ -4,9 +4,10 @@
 #   make demo       a client talks to a server, in some seconds
 #   make test       all that needs only a C compiler; under a minute
 #   make check      all that can run here; prints a line for each thing that is missing
-#   make fuzz       libFuzzer on JSON, framing, server and client, FUZZ_SECONDS (60) each; needs clang
+#   make check-...  one of them: compile budget asan msan m32 s390x valgrind analyze json-suite faults peers
+#   make fuzz       libFuzzer on JSON, framing, server, client, and both over descriptors, FUZZ_SECONDS (60) each; needs clang
 #   make soak       server and clients under random load for SOAK_SECONDS (30)
-#   make mutate     breaks mcp.h in one place at a time and sees that a test notices; half an hour
+#   make mutate     breaks mcp.h in one place at a time and sees that a test notices; half an hour, or SAMPLE=18: every 18th
 #   make coverage   which lines of mcp.h no test program reaches; needs gcc and gcov
 #   make bench      speed and memory as ratios to bare programs; half a minute
 #   make install    header, command and pkg-config file under $(DESTDIR)$(PREFIX)
@@ -58,10 +59,11 @@ demo: examples
 
 # Each of these ends with the line `N passed, N failed`. What is missing on this machine is told in a line that begins with "skip".
 test:
-	@PROGRAMS='examples/*.c tests/fixtures/faults_server.c' $(RUN) tests/test_*.c tests/examples.sh tests/readme.sh tests/compile/quick.sh tests/budget.sh
+	@PROGRAMS='examples/*.c tests/fixtures/faults_server.c' $(RUN) tests/test_*.c tests/examples.sh tests/readme.sh tests/compile/quick.sh tests/budget.sh tests/stale.sh
 
 check:
-	@LIMIT=900 PROGRAMS='examples/*.c tests/fixtures/faults_*.c tests/fixtures/conformance_*.c' $(RUN) tests/test_*.c tests/examples.sh tests/readme.sh tests/budget.sh tests/compile/matrix.sh tests/asan.sh tests/valgrind.sh \
+	@LIMIT=900 PROGRAMS='examples/*.c tests/fixtures/faults_*.c tests/fixtures/conformance_*.c' $(RUN) tests/test_*.c tests/examples.sh tests/readme.sh tests/budget.sh tests/stale.sh tests/counts.sh \
+	    tests/compile/matrix.sh tests/analyze.sh tests/asan.sh tests/msan.sh tests/valgrind.sh tests/m32.sh tests/s390x.sh \
 	    tests/json_suite.sh tests/faults.sh tests/wire.sh tests/conformance.sh tests/peers/check.sh
 
 coverage:
@@ -74,15 +76,23 @@ soak:
 	@$(RUN) -v tests/soak.sh
 
 mutate:
-	@$(ENV) sh tests/mutate.sh
+	@$(ENV) SAMPLE='$(SAMPLE)' sh tests/mutate.sh
 
 bench:
 	@$(ENV) sh tests/bench/bench.sh
 
 check-compile:
 	@$(RUN) -v tests/compile/matrix.sh
+check-budget:
+	@$(RUN) -v tests/budget.sh tests/counts.sh
 check-asan:
 	@$(RUN) -v tests/asan.sh
+check-msan:
+	@$(RUN) -v tests/msan.sh
+check-m32:
+	@$(RUN) -v tests/m32.sh
+check-s390x:
+	@$(RUN) -v tests/s390x.sh
 check-valgrind:
 	@$(RUN) -v tests/valgrind.sh
 check-analyze:
@@ -112,5 +122,5 @@ uninstall:
 clean:
 	rm -rf $(B)
 
-.PHONY: bench coverage fuzz mutate soak all examples fixtures demo test check check-compile check-asan check-valgrind check-analyze check-json-suite \
-        check-faults check-peers check-conformance check-wire install uninstall clean
+.PHONY: bench coverage fuzz mutate soak all examples fixtures demo test check check-compile check-budget check-asan check-msan check-m32 check-s390x \
+        check-valgrind check-analyze check-json-suite check-faults check-peers check-conformance check-wire install uninstall clean

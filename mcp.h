@@ -1409,7 +1409,7 @@ static inline bool mcpi_move_plain(char *d, const char *s, size_t n)
 }
 
 /* The first special byte of [p, end), or end. */
-static inline const char *mcpi_plain_end(const char *p, const char *end)
+static const char *mcpi_plain_rest(const char *p, const char *end)
 {
     for (; MCPI_FAST && end - p >= MCPI_WIDE; p += MCPI_WIDE) {
         unsigned k = mcpi_plain(p);
@@ -1417,6 +1417,17 @@ static inline const char *mcpi_plain_end(const char *p, const char *end)
     }
     while (p < end && !mcpi_special(*p)) p++;
     return p;
+}
+
+/* Most strings are short: one step is enough for them. */
+static inline const char *mcpi_plain_end(const char *p, const char *end)
+{
+    if (MCPI_FAST && end - p >= MCPI_WIDE) {
+        unsigned k = mcpi_plain(p);
+        if (k < MCPI_WIDE) return p + k;
+        p += MCPI_WIDE;
+    }
+    return mcpi_plain_rest(p, end);
 }
 
 /* Moves n < 16 bytes, also to the left over themselves; never writes more than n. */
@@ -2797,18 +2808,17 @@ static size_t mcpi_put_special(const char **p, const char *end, bool lone, char 
 static void mcpi_put_quoted(mcp_writer *w, char before, const char *s, size_t n, char behind, bool lone)
 {
     const char *end;
-    char *d, *room, special[6];
+    char *d, special[6];
     size_t k;
     if (n > MCP_NTS / 2) { mcpi_put_fail(w, MCP_ERR_LIMIT); return; }
     if (!mcpi_writer_reserve(w, n + 2 + (before != 0) + (behind != 0))) return;
     end = s + n;
     d = w->buf + w->len;
-    room = w->buf + w->cap;
     if (before) *d++ = before;
     *d++ = '"';
     for (;;) {
         k = (size_t)(end - s);
-        if (MCPI_FAST && k >= MCPI_WIDE && room - d >= MCPI_WIDE) {
+        if (MCPI_FAST && k >= MCPI_WIDE) {
             memcpy(d, s, MCPI_WIDE);
             k = mcpi_plain(s);
             if (k == MCPI_WIDE) {                           /* so that the next step need not wait for k */
@@ -2837,7 +2847,6 @@ static void mcpi_put_quoted(mcp_writer *w, char before, const char *s, size_t n,
         w->len = (size_t)(d - w->buf);
         if (!mcpi_writer_reserve(w, k + (size_t)(end - s) + 1 + (behind != 0))) return;
         d = w->buf + w->len;
-        room = w->buf + w->cap;
         memcpy(d, special, k);
         d += k;
     }
@@ -3255,7 +3264,9 @@ static const char *mcpi_object_fault(mcp_msg *m, const mcp_json *object)
         twice |= seen & which;
         seen |= which;
         switch (which) {
-        case MCPI_JSONRPC: version = mcpi_is(v, "2.0"); break;
+        case MCPI_JSONRPC:
+            version = mcp_json_type(v) == MCP_JSON_STRING && v->n == 3 && memcmp(v->u.text, "2.0", 3) == 0;
+            break;
         case MCPI_ID:      id = v; break;
         case MCPI_METHOD:  method = v; break;
         case MCPI_PARAMS:  m->params = v; break;

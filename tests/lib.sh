@@ -39,6 +39,26 @@ settle() {
     tried=0
 }
 
+# again NAME [TEST...]: all tests once more, and TESTs that one build is enough for; built in $BUILD/NAME with the CC and the flags that
+# are exported. Counts what they count.
+again() {
+    build=$BUILD/$1; shift
+    LIMIT=600 BUILD=$build PROGRAMS='examples/*.c tests/fixtures/faults_*.c' \
+        sh tests/run.sh tests/test_*.c tests/examples.sh tests/json_suite.sh "$@" >"$work/again" 2>&1
+    echo "-- $build"
+    sed '$d' "$work/again"
+    p='' f=''
+    eval "$(tail -n 1 "$work/again" | sed -n 's/^\([0-9]*\) passed, \([0-9]*\) failed$/p=\1 f=\2/p')"
+    passed=$((passed + ${p:-0})) failed=$((failed + ${f:-1}))
+}
+
+# runs FLAG...: whether $CC with these flags makes a program that runs here
+runs() {
+    printf '#include <errno.h>\nint main(void) { return 0; }\n' >"$work/runs.c"
+    # shellcheck disable=SC2086  # CC may be a command with options
+    $CC "$@" "$work/runs.c" -o "$work/runs" >/dev/null 2>&1 && "$work/runs"
+}
+
 finish() {
     settle
     echo "$passed passed, $failed failed"

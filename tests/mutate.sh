@@ -2,7 +2,7 @@
 # Do the tests notice a fault? Each entry of tests/mutants.txt plants one in a copy of mcp.h, and the test programs are
 # run until one fails.
 #
-#   mutate.sh [NAME...]         all mutants, or those named
+#   mutate.sh [NAME...]         all mutants, or those named; with SAMPLE=20 every 20th, beginning at another one each day
 #   mutate.sh -l                only says of each whether its text stands in mcp.h exactly once: `ok` or `stale`
 #
 # Prints a line for each mutant: `killed`, with the test that saw it; `survived`; `known`, a survivor that the list
@@ -96,7 +96,9 @@ lane()
     done
 }
 
-[ $# != 0 ] || set -- $(awk '$1 == "name:" { print $2 }' "$list")
+[ $# != 0 ] || set -- $(awk -v step="${SAMPLE:-1}" -v day="$(($(date +%s) / 86400))" \
+    '$1 == "name:" && n++ % step == day % step { print $2 }' "$list")
+echo "$# mutants${SAMPLE:+, one of $SAMPLE}"
 [ "$TESTS" ] || healthy
 lane 1 "$@" & lane 2 "$@" & wait
 failed=$(grep -c '^FAIL' "$work/results")

@@ -6,7 +6,8 @@
 # A TEST is a C file, which is compiled (CC CPPFLAGS CFLAGS LDFLAGS LDLIBS), or a shell script. It prints `N passed, N failed`
 # as its last line; its other output is shown when something failed, or always with -v. A test that dies without that
 # line counts as one failure. Lines that begin with "skip" are always shown; with NO_SKIP=1 each is a failure.
-# Two tests run at a time, each for at most LIMIT seconds. The last line is the sum, and the exit status is 0 when nothing failed.
+# C programs run two at a time, scripts (which do two things at a time themselves) one by one, each for at most LIMIT seconds. The last
+# line is the sum, and the exit status is 0 when nothing failed.
 cd "$(dirname "$0")/.." || exit 1
 verbose='' seconds=120
 [ "$1" = -v ] && { verbose=1 seconds=900; shift; }
@@ -48,17 +49,17 @@ run()
     echo $? >"$(out "$1").status"
 }
 
-# Of the tests given, those with an odd number, or with an even one.
+# lane 1: of the C programs among the tests, those with an odd number; lane 0: with an even one; lane scripts
 lane()
 {
-    odd=$1; shift; i=0
+    which=$1; shift; i=0
     for t in "$@"; do
-        i=$((i + 1)); [ $((i % 2)) = "$odd" ] || continue
-        run "$t" >"$(out "$t")" 2>&1
+        case $t in *.sh) mine=scripts;; *) i=$((i + 1)) mine=$((i % 2));; esac
+        [ $mine = "$which" ] && run "$t" >"$(out "$t")" 2>&1
     done
 }
 if [ "$verbose" ]; then for t in "$@"; do run "$t" 2>&1 | tee "$(out "$t")"; done
-else lane 1 "$@" & lane 0 "$@"; wait
+else lane 1 "$@" & lane 0 "$@"; wait; lane scripts "$@"
 fi
 
 passed=0 failed=0

@@ -396,6 +396,25 @@ TEST(silence)
     EQ_INT(g_ready_status, MCP_ERR_PEER);
     done(c, &p);
 
+    d = desc_of(&p, MCP_ERA_BOTH);                           /* discover refused late: initialize is out already, once is enough */
+    d.probe_ms = 100;
+    c = mcp_client_new(&d);
+    turns(c, 1);
+    (void)hear(&p);
+    g_now += 100;
+    turns(c, 1);
+    CHECK(has(hear(&p), "\"id\":2,\"method\":\"initialize\""));
+    refuse(&p, 1, -32601, NULL);
+    turns(c, 2);
+    EQ_STR(hear(&p), "");
+    EQ_INT(g_ready, 0);
+    reply(&p, 2, INIT_RESULT);
+    turns(c, 1);
+    EQ_INT(g_ready, 1);
+    EQ_INT(g_ready_status, MCP_OK);
+    EQ_INT(mcp_client_stats(c).unknown, 0);
+    done(c, &p);
+
     d = desc_of(&p, MCP_ERA_BOTH);                           /* both refused */
     d.probe_ms = 100;
     c = mcp_client_new(&d);
@@ -458,6 +477,25 @@ TEST(initialize)
     init_row(NULL, -32602, NULL, MCP_ERR_PEER, "-32602");
     init_row(NULL, -32022, NULL, MCP_ERR_VERSION, "-32022");
     init_row(NULL, -32602, "{\"supported\":[\"2024-11-05\"]}", 1, "\"protocolVersion\":\"2024-11-05\"");
+}
+
+/* A server that names one version after the other is asked for one of them, and no more. */
+TEST(offered_again_once)
+{
+    peer p;
+    mcp_client_desc d = desc_of(&p, MCP_ERA_LEGACY);
+    mcp_client *c = mcp_client_new(&d);
+    turns(c, 1);
+    (void)hear(&p);
+    refuse(&p, 1, -32602, "{\"supported\":[\"2024-11-05\"]}");
+    turns(c, 1);
+    CHECK(has(hear(&p), "\"protocolVersion\":\"2024-11-05\""));
+    refuse(&p, 2, -32602, "{\"supported\":[\"2025-03-26\"]}");
+    turns(c, 2);
+    EQ_STR(hear(&p), "");
+    EQ_INT(g_ready, 1);
+    EQ_INT(g_ready_status, MCP_ERR_PEER);
+    done(c, &p);
 }
 
 /* -- requests --------------------------------------------------------------------------------------------------------------- */
@@ -709,6 +747,48 @@ TEST(timeouts)
     EQ_INT(r.status, MCP_ERR_CLOSED);
 }
 
+/* A request that was answered wakes nobody any more, and one that waits for long does so once at most. */
+TEST(answered_in_time)
+{
+    peer p;
+    result r[40], slow;
+    mcp_client_desc d = desc_of(&p, MCP_ERA_LEGACY);
+    mcp_client *c = ready(&p, &d);
+    mcp_id id[40];
+    int i, wakes = 0;
+    for (i = 0; i < 40; i++) {
+        mcp_call k = tool_call("x", NULL, &r[i]);
+        k.timeout_ms = 100 + i;
+        id[i] = mcp_client_send(c, &k);
+    }
+    turns(c, 1);
+    EQ_INT(mcp_client_timeout(c), 100);
+    for (i = 0; i < 40; i++) reply(&p, (long long)id[i], OK_RESULT);
+    turns(c, 2);
+    for (i = 0; i < 40; i++) EQ_INT(r[i].status, MCP_OK);
+    EQ_INT(mcp_client_timeout(c), -1);
+    {
+        mcp_call k = tool_call("x", NULL, &slow);
+        k.timeout_ms = 5000;
+        (void)mcp_client_send(c, &k);
+    }
+    for (i = 0; i < 40; i++) {
+        mcp_call k = tool_call("x", NULL, &r[i]);
+        k.timeout_ms = 100 + i;
+        id[i] = mcp_client_send(c, &k);
+        turns(c, 1);
+        reply(&p, (long long)id[i], OK_RESULT);
+        turns(c, 1);
+    }
+    for (; !slow.calls && wakes < 100; wakes++) {
+        g_now += mcp_client_timeout(c);
+        turns(c, 1);
+    }
+    CHECK(wakes <= 2);
+    EQ_INT(slow.status, MCP_ERR_TIMEOUT);
+    done(c, &p);
+}
+
 typedef struct ticks { int n; double done, total; char message[64]; } ticks;
 static ticks g_t;
 static void on_progress(double dn, double total, const char *message, void *user)
@@ -871,6 +951,63 @@ TEST(stream_ends)
     EQ_INT(mcp_client_step(c, NULL, 0), MCP_ERR_CLOSED);
     CHECK(has(hear(&p), "tools/call"));
     done(c, &p);
+}
+
+/* Why it ended is said once: what happens afterwards is not the reason. */
+TEST(first_reason_holds)
+{
+    peer p;
+    result r;
+    mcp_client_desc d = desc_of(&p, MCP_ERA_LEGACY);
+    mcp_client *c = ready(&p, &d);
+    mcp_call k = tool_call("x", NULL, &r);
+    char why[256];
+    (void)mcp_client_send(c, &k);
+    p.eof = true;
+    turns(c, 3);
+    EQ_INT(r.status, MCP_ERR_CLOSED);
+    CHECK(has(mcp_client_error(c), "closed the connection"));
+    snprintf(why, sizeof why, "%s", mcp_client_error(c));
+    (void)mcp_client_close(c);
+    turns(c, 2);
+    EQ_STR(mcp_client_error(c), why);
+    EQ_INT(r.calls, 1);
+    done(c, &p);
+}
+
+static ptrdiff_t write_nothing(void *user, const void *buf, size_t n) { (void)user; (void)buf; (void)n; return MCP_ERR_AGAIN; }
+
+/* For a server that does not read, a little is kept and no more. */
+TEST(server_that_does_not_read)
+{
+    peer p;
+    result r, q;
+    mcp_client_desc d = desc_of(&p, MCP_ERA_LEGACY);
+    mcp_client *c;
+    mcp_call k;
+    int i;
+    d.io.write = write_nothing;
+    d.max_queue = 2000;
+    d.max_pending = 1000;
+    c = mcp_client_new(&d);
+    turns(c, 1);
+    reply(&p, 1, INIT_RESULT);
+    turns(c, 1);
+    EQ_INT(g_ready_status, MCP_OK);
+    k = tool_call("a tool with a name that makes it a hundred bytes for each request", NULL, &r);
+    for (i = 0; i < 100 && mcp_client_send(c, &k); i++) turns(c, 1);
+    CHECK(i > 10 && i < 30);
+    CHECK(has(mcp_client_error(c), "does not read"));
+    CHECK(mcp_client_stats(c).queued < 2300);
+    EQ_INT(mcp_client_notify(c, "notifications/x", NULL), MCP_ERR_LIMIT);
+    k = tool_call("x", NULL, &q);
+    EQ_INT(mcp_client_send(c, &k), 0);
+    EQ_INT(q.calls, 0);
+    EQ_INT(r.calls, 0);                                      /* the others wait */
+    mcp_client_free(c);
+    EQ_INT(r.calls, i);
+    peer_free(&p);
+    EQ_INT(g_live, 0);
 }
 
 /* -- lists ------------------------------------------------------------------------------------------------------------------ */
@@ -1175,6 +1312,46 @@ TEST(questions)
     done(c, &p);
 }
 
+/* Many questions are open at once, but not more than max_pending; the server cancels some, and knows the others. */
+TEST(open_questions)
+{
+    enum { N = 100 };
+    peer p;
+    mcp_client_desc d = desc_of(&p, MCP_ERA_LEGACY);
+    mcp_client *c;
+    mcp_id ask[N];
+    char line[256];
+    int i;
+    d.on_ask = on_ask;
+    d.max_pending = N;
+    c = ready(&p, &d);
+    g_ask_status = MCP_ERR_AGAIN;
+    for (i = 0; i < N; i++) {
+        snprintf(line, sizeof line, "{\"jsonrpc\":\"2.0\",\"id\":%d,\"method\":\"a\"}", i);
+        ask_row(c, &p, MCP_ERR_AGAIN, line, "");
+        ask[i] = g_ask;
+    }
+    ask_row(c, &p, MCP_ERR_AGAIN, "{\"jsonrpc\":\"2.0\",\"id\":\"x\",\"method\":\"a\"}", "{\"jsonrpc\":\"2.0\",\"id\":\"x\",\"error\":{\"code\":-32603,\"message\":\"too many open requests\"}}");
+    for (i = 0; i < N; i += 2) {
+        snprintf(line, sizeof line, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{\"requestId\":%d}}", i);
+        ask_row(c, &p, MCP_ERR_AGAIN, line, "");
+    }
+    for (i = 1; i < N; i += 2) {
+        char answer[256];
+        snprintf(line, sizeof line, "{\"jsonrpc\":\"2.0\",\"id\":%d,\"method\":\"a\"}", i);
+        snprintf(answer, sizeof answer, "{\"jsonrpc\":\"2.0\",\"id\":%d,\"error\":{\"code\":-32600,\"message\":\"this id is in use\"}}", i);
+        ask_row(c, &p, MCP_ERR_AGAIN, line, answer);
+    }
+    for (i = N - 1; i >= 0; i--) EQ_INT(mcp_client_answer(c, ask[i], MCP_OK, "{}"), i % 2 ? MCP_OK : MCP_ERR_UNKNOWN);
+    turns(c, 1);
+    for (i = N - 1; i >= 0; i -= 2) {
+        snprintf(line, sizeof line, "{\"jsonrpc\":\"2.0\",\"id\":%d,\"result\":{}}", i);
+        EQ_STR(hear(&p), line);
+    }
+    EQ_STR(hear(&p), "");
+    done(c, &p);
+}
+
 /* A server that asks for ever and reads nothing is cut off, with bounded memory. */
 TEST(ping_flood)
 {
@@ -1196,8 +1373,6 @@ TEST(ping_flood)
     EQ_INT(status, MCP_OK);                                  /* this one reads */
     done(c, &p);
 }
-
-static ptrdiff_t write_nothing(void *user, const void *buf, size_t n) { (void)user; (void)buf; (void)n; return MCP_ERR_AGAIN; }
 
 TEST(ping_flood_unread)
 {
@@ -2479,14 +2654,28 @@ static bool is_gone(long pid)
     return has(text, ") Z ");
 }
 
+/* The number that a shell writes into a file, which it may do after its server has answered. The file goes. */
+static long pid_in(const char *path)
+{
+    char text[64] = "";
+    int i;
+    for (i = 0; i < 500 && !strchr(text, '\n'); i++) {
+        FILE *f = fopen(path, "r");
+        if (f && !fgets(text, sizeof text, f)) text[0] = 0;
+        if (f) fclose(f);
+        usleep(10000);
+    }
+    unlink(path);
+    return atol(text);
+}
+
 /* A wrapper whose child is the real server: the group ends as a whole. */
 TEST(wrapper)
 {
     const char *argv[6];
-    char path[64], text[64] = "";
+    char path[64];
     mcp_client_desc d = child_desc(argv, NULL);
     mcp_client *c;
-    FILE *f;
     long pid;
     snprintf(path, sizeof path, "/tmp/mcp-test-client-%ld", (long)getpid());
     argv[0] = "sh";
@@ -2497,11 +2686,7 @@ TEST(wrapper)
     argv[2] = "exec 3<&0; \"$0\" serve-ignore-eof <&3 & echo $! > \"$1\"; wait; true";
     c = mcp_client_new(&d);
     EQ_INT(child_call(c, "x", NULL, 0), MCP_OK);
-    f = fopen(path, "r");
-    CHECK(f && fgets(text, sizeof text, f));
-    if (f) fclose(f);
-    unlink(path);
-    pid = atol(text);
+    pid = pid_in(path);
     CHECK(pid > 0);
     mcp_client_free(c);
     usleep(50000);
@@ -2514,10 +2699,9 @@ TEST(wrapper)
 static void wrapper_row(const char *script, const char *tool, int status)
 {
     const char *argv[6];
-    char path[64], text[64] = "";
+    char path[64];
     mcp_client_desc d = child_desc(argv, NULL);
     mcp_client *c;
-    FILE *f;
     long pid;
     int i;
     snprintf(path, sizeof path, "/tmp/mcp-test-client-%ld", (long)getpid());
@@ -2529,11 +2713,7 @@ static void wrapper_row(const char *script, const char *tool, int status)
     argv[5] = NULL;
     c = mcp_client_new(&d);
     EQ_INT(child_call(c, "x", NULL, 0), MCP_OK);
-    f = fopen(path, "r");
-    CHECK(f && fgets(text, sizeof text, f));
-    if (f) fclose(f);
-    unlink(path);
-    pid = atol(text);
+    pid = pid_in(path);
     CHECK(pid > 0);
     if (tool) EQ_INT(child_call(c, tool, NULL, 0), status);
     mcp_client_free(c);
@@ -2587,16 +2767,21 @@ int main(int argc, char **argv)
     RUN(verdicts);
     RUN(silence);
     RUN(initialize);
+    RUN(offered_again_once);
     RUN(params);
     RUN(answers);
     RUN(batches);
     RUN(timeouts);
+    RUN(answered_in_time);
     RUN(progress);
     RUN(limits);
     RUN(stream_ends);
+    RUN(first_reason_holds);
+    RUN(server_that_does_not_read);
     RUN(lists);
     RUN(list_ends);
     RUN(questions);
+    RUN(open_questions);
     RUN(ping_flood);
     RUN(ping_flood_unread);
     RUN(nested);

@@ -163,7 +163,111 @@ TEST(agrees_with_a_model)
     mcp_pending_free(p);
 }
 
+TEST(as_many_as_it_was_told)
+{
+    mcp_pending *p = mcp_pending_new(NULL, 3);
+    mcp_reply ok;
+    mcp_id a;
+    memset(&ok, 0, sizeof ok);
+    a = mcp_pending_add(p, MCP_NEVER, MCP_NEVER, NULL, NULL);
+    CHECK(mcp_pending_add(p, MCP_NEVER, MCP_NEVER, NULL, NULL) != 0);
+    CHECK(mcp_pending_add(p, MCP_NEVER, MCP_NEVER, NULL, NULL) != 0);
+    EQ_INT(mcp_pending_add(p, MCP_NEVER, MCP_NEVER, NULL, NULL), 0);
+    EQ_INT(mcp_pending_count(p), 3);
+    EQ_INT(mcp_pending_settle(p, a, &ok), MCP_OK);
+    CHECK(mcp_pending_add(p, MCP_NEVER, MCP_NEVER, NULL, NULL) != 0);
+    EQ_INT(mcp_pending_add(p, MCP_NEVER, MCP_NEVER, NULL, NULL), 0);
+    mcp_pending_free(p);
+}
+
+/* Memory with a guard behind each block. */
+enum { GUARD = 256 };
+static int trampled;
+static void *guarded(void *user, void *ptr, size_t old_size, size_t new_size)
+{
+    unsigned char *p = NULL;
+    size_t i;
+    (void)user;
+    if (ptr) for (i = 0; i < GUARD; i++) trampled += ((unsigned char *)ptr)[old_size + i] != 0xA5;
+    if (new_size) {
+        p = (unsigned char *)malloc(new_size + GUARD);
+        if (!p) exit(2);
+        memset(p + new_size, 0xA5, GUARD);
+        if (ptr) memcpy(p, ptr, old_size < new_size ? old_size : new_size);
+    }
+    free(ptr);
+    return p;
+}
+
+/* Deadlines that move again and again, with few and with many requests: no other memory is touched, and the last
+   deadline holds. */
+TEST(deadlines_that_move)
+{
+    size_t open;
+    for (open = 1; open <= 70; open++) {
+        mcp_allocator alloc = { guarded, NULL };
+        mcp_pending *p = mcp_pending_new(&alloc, 0);
+        mcp_id id[70];
+        size_t i, round;
+        trampled = settled = 0;
+        for (i = 0; i < open; i++) id[i] = mcp_pending_add(p, 10, MCP_NEVER, on_end, NULL);
+        for (round = 0; round < 3 * open; round++)
+            EQ_INT(mcp_pending_extend(p, id[round % open], 100 + (int64_t)(round * 7 % 10)), MCP_OK);
+        for (i = 0; i < open; i++) EQ_INT(mcp_pending_extend(p, id[i], i % 2 ? 200 : MCP_NEVER), MCP_OK);
+        EQ_INT(mcp_pending_deadline(p), open > 1 ? 200 : MCP_NEVER);
+        EQ_INT(mcp_pending_expire(p, 199), 0);
+        EQ_INT(mcp_pending_expire(p, 200), open / 2);
+        EQ_INT(mcp_pending_deadline(p), MCP_NEVER);
+        EQ_INT(mcp_pending_count(p), open - open / 2);
+        mcp_pending_free(p);
+        EQ_INT(settled, open);
+        EQ_INT(trampled, 0);
+    }
+}
+
+/* The entries of the heap have numbers of 32 bits, which come round after four thousand million deadlines. */
+TEST(numbers_come_round)
+{
+    mcp_pending *p = mcp_pending_new(NULL, 0);
+    unsigned before;
+    for (before = 0; before < 4; before++) {
+        mcp_id a = mcp_pending_add(p, MCP_NEVER, MCP_NEVER, on_end, NULL);
+        p->slots.number = UINT32_MAX - before;
+        EQ_INT(mcp_pending_extend(p, a, 100), MCP_OK);
+        EQ_INT(mcp_pending_extend(p, a, 200), MCP_OK);
+        EQ_INT(mcp_pending_extend(p, a, 300), MCP_OK);
+        EQ_INT(mcp_pending_expire(p, 299), 0);
+        EQ_INT(mcp_pending_expire(p, 300), 1);
+        a = mcp_pending_add(p, MCP_NEVER, MCP_NEVER, on_end, NULL);
+        p->slots.number = UINT32_MAX - before;
+        EQ_INT(mcp_pending_extend(p, a, 100), MCP_OK);
+        EQ_INT(mcp_pending_extend(p, a, MCP_NEVER), MCP_OK);
+        EQ_INT(mcp_pending_extend(p, a, 200), MCP_OK);
+        EQ_INT(mcp_pending_extend(p, a, MCP_NEVER), MCP_OK);
+        EQ_INT(mcp_pending_expire(p, 1000), 0);
+        EQ_INT(mcp_pending_deadline(p), MCP_NEVER);
+        mcp_pending_fail_all(p, MCP_ERR_CANCELLED);
+    }
+    mcp_pending_free(p);
+}
+
 static mcp_pending *table;
+static void add_late(const mcp_reply *r, void *user)
+{
+    (void)r;
+    *(mcp_id *)user = mcp_pending_add(table, MCP_NEVER, MCP_NEVER, add_late, user);
+}
+
+/* What a callback would add while the table is freed could never end. */
+TEST(nothing_is_added_while_it_is_freed)
+{
+    mcp_id added = 7;
+    table = mcp_pending_new(NULL, 0);
+    CHECK(mcp_pending_add(table, MCP_NEVER, MCP_NEVER, add_late, &added) != 0);
+    mcp_pending_free(table);
+    EQ_INT(added, 0);
+}
+
 static void add_more(const mcp_reply *r, void *user)
 {
     (void)r; (void)user;
@@ -245,6 +349,10 @@ int main(void)
     RUN(kinds);
     RUN(settles_once);
     RUN(agrees_with_a_model);
+    RUN(as_many_as_it_was_told);
+    RUN(deadlines_that_move);
+    RUN(numbers_come_round);
+    RUN(nothing_is_added_while_it_is_freed);
     RUN(many_and_reentrant);
     RUN(ids_of_peers);
     RUN(reply_helpers);

@@ -128,6 +128,13 @@ TEST(modern_metadata)
         CHECK(strstr(p.text, "\"id\":9007199254740993") != NULL);
     }
     CHECK(strstr(p.text, "\"data\":{\"supported\":[\"2026-07-28\"],\"requested\":\"2025-11-25\"}") != NULL);
+    for (i = 0; i < 2; i++) {                                   /* what is no object has no members, however long it is */
+        static char big[200200];
+        size_t n = (size_t)sprintf(big, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"server/discover\",\"params\":{\"_meta\":%s", i ? "[" : "\"");
+        for (; n < 200000; n += 2) memcpy(big + n, i ? "1," : "11", 2);
+        strcpy(big + n, i ? "1]}}" : "\"}}");
+        CHECK(strstr(say(&p, big), "params._meta is not an object") != NULL);
+    }
     EQ_STR(say(&p, "{\"jsonrpc\":\"2.0\",\"id\":\"d\",\"method\":\"server/discover\",\"params\":{" META "}}"),
            "{\"jsonrpc\":\"2.0\",\"id\":\"d\",\"result\":{\"supportedVersions\":[\"2026-07-28\"],\"capabilities\":{},\"ttlMs\":0,\"cacheScope\":\"private\",\"resultType\":\"complete\"," SERVER_INFO "}}\n");
     for (i = 0; i < 3; i++) {
@@ -239,11 +246,20 @@ TEST(framing)
     CHECK(strstr(say(&p, ""), "-32600") != NULL);
     EQ_INT(mcp_server_stats(s).oversize, 1);
     EQ_STR(say(&p, J({"jsonrpc":"2.0","id":4,"method":"ping"})), J({"jsonrpc":"2.0","id":4,"result":{}}) "\n");
+    for (i = 100; i <= 101; i++) {                              /* a whole line of just the limit is taken, one byte more is not */
+        char line[128];
+        memset(line, ' ', sizeof line);
+        memcpy(line, last, sizeof last - 2);
+        line[i - 1] = '}';
+        line[i] = 0;
+        CHECK(strstr(say(&p, line), i == 100 ? "\"id\":3,\"result\"" : "-32600") != NULL);
+        EQ_INT(mcp_server_stats(s).oversize, i == 100 ? 1 : 2);
+    }
     write_all(&p, last, sizeof last - 1);
     EQ_STR(hear(&p), "");
     p.io.close(p.io.user);                                      /* the end of the stream ends the line; the answer has no reader */
     for (i = 0; i < 5; i++) (void)mcp_server_step(s, NULL, 0);
-    EQ_INT(mcp_server_stats(s).messages_in, 4);
+    EQ_INT(mcp_server_stats(s).messages_in, 5);
     EQ_INT(mcp_server_stats(s).peers, 0);
     mcp_server_free(s);
     free(p.text);
@@ -527,6 +543,31 @@ TEST(list_changed)
     leave(&q);
 }
 
+/* Who does not read hears of a change when he reads again. */
+TEST(list_changed_later)
+{
+    mcp_server_desc d;
+    mcp_server *s;
+    peer p;
+    int i;
+    memset(&d, 0, sizeof d);
+    d.max_queue = 1000;
+    s = server_with(&d);
+    p = join(s);
+    add(s, "a", echo);
+    legacy(&p);
+    for (i = 0; i < 100000 && mcp_server_stats(s).queued <= 1000; i++) {
+        static const char ping[] = J({"jsonrpc":"2.0","id":"some more bytes for the answer","method":"ping"}) "\n";
+        write_all(&p, ping, sizeof ping - 1);
+        (void)mcp_server_step(s, NULL, 0);
+    }
+    add(s, "b", echo);
+    for (i = 0; i < 5; i++) (void)mcp_server_step(s, NULL, 0);
+    CHECK(strstr(hear(&p), "list_changed") != NULL);
+    EQ_STR(hear(&p), "");
+    end(s, &p);
+}
+
 TEST(subscriptions)
 {
     static const char *const bad[] = { "", ",\"notifications\":7", ",\"notifications\":{\"toolsListChanged\":1}", ",\"notifications\":{\"resourceSubscriptions\":[1]}", ",\"notifications\":{\"resourceSubscriptions\":\"x\"}" };
@@ -583,14 +624,22 @@ TEST(deferred)
     kept_count = cancel_calls = 0;
     add(s, "defer", defer);
     legacy(&p);
-    EQ_STR(say(&p, J({"jsonrpc":"2.0","id":"\ud83d\ude00x","method":"tools/call","params":{"name":"defer","arguments":{"text":"kept","deep":[1,{"a":null}]},"_meta":{"progressToken":0}}})), "");
+    EQ_STR(say(&p, J({"jsonrpc":"2.0","id":"\ud83d\ude00x","method":"tools/call","params":{"name":"defer","arguments":{"text":"kept","deep":[1,{"a":null}]},"_meta":{"progressToken":0,"note":"kept, too"}}})), "");
     EQ_STR(say(&p, J({"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"defer"}})), "");
     EQ_INT(mcp_server_stats(s).pending, 2);
     CHECK(strstr(say(&p, J({"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"defer"}})), "-32600") != NULL);      /* the id is in use */
+    {                                                                       /* what comes now is read into the same memory */
+        char line[4096];
+        size_t n = (size_t)sprintf(line, "{\"jsonrpc\":\"2.0\",\"id\":9,\"method\":\"ping\",\"params\":{\"x\":[");
+        while (n < sizeof line - 10) { memcpy(line + n, "\"y\",", 4); n += 4; }
+        strcpy(line + n, "9]}}");
+        CHECK(strstr(say(&p, line), "\"id\":9,\"result\"") != NULL);
+    }
     r = mcp_server_req(s, kept[0]);
     CHECK(r != NULL);
     EQ_STR(mcp_arg_str(r, "text", ""), "kept");
     CHECK(mcp_json_at(mcp_req_args(r), "/deep/1/a") != NULL);
+    EQ_STR(mcp_json_str(mcp_json_get(mcp_req_meta(r), "note"), ""), "kept, too");
     EQ_STR(mcp_req_tool(r), "defer");
     EQ_STR(mcp_req_method(r), "tools/call");
     EQ_STR(mcp_req_principal(r), "alice");
@@ -786,6 +835,56 @@ TEST(own_methods)
     end(s, &p);
 }
 
+/* A notification's name in a request is no method, even if the program hears that notification. */
+TEST(notification_with_an_id)
+{
+    mcp_server *s = server();
+    peer p = join(s);
+    notes = 0;
+    EQ_INT(mcp_server_method(s, "notifications/x", on_note, NULL), MCP_OK);
+    legacy(&p);
+    CHECK(strstr(say(&p, J({"jsonrpc":"2.0","id":1,"method":"notifications/x","params":{"a":1}})), "-32601") != NULL);
+    CHECK(strstr(say(&p, J({"jsonrpc":"2.0","id":1,"method":"notifications/y","params":{"a":1}})), "-32601") != NULL);
+    EQ_INT(notes, 0);
+    EQ_STR(say(&p, J({"jsonrpc":"2.0","method":"notifications/x","params":{"a":1}})), "");
+    EQ_INT(notes, 1);
+    end(s, &p);
+}
+
+/* Keys of params and _meta count whole; of equal ones the last. */
+TEST(keys_of_params)
+{
+    static const struct { const char *params, *want; } t[] = {
+        { J({"name":"echo","arguments":{"text":"a"}}), "\"a\"" },
+        { J({"name":"nobody","name":"echo","arguments":{"text":"b"}}), "\"b\"" },
+        { J({"name":"echo","arguments":7,"arguments":{"text":"c"}}), "\"c\"" },
+        { J({"name":"echo","_meta":7,"_meta":{},"arguments":{"text":"d"}}), "\"d\"" },
+        { J({"name":"echo","nama":"nobody","argumentx":7,"_metz":7,"arguments":{"text":"e"}}), "\"e\"" },
+        { J({"name":"echo","names":"nobody","arguments2":7,"_meta_":7,"arguments":{"text":"f"}}), "\"f\"" },
+        { J({"name":"echo","nam":"nobody","argument":7,"_met":7,"arguments":{"text":"g"}}), "\"g\"" },
+        { J({"name":"echo","_meta":{"io.modelcontextprotocol/protocolVersioM":"x","io.modelcontextprotocol/clientCapabilitieZ":7,"io.modelcontextprotocol/clientInfO":7,
+             "io.modelcontextprotocol/logLeveL":"loud"},"arguments":{"text":"h"}}), "\"h\"" },
+        { J({"name":"echo","_meta":{"io.modelcontextprotocol.protocolVersion":"x","io.modelcontextprotocol-clientCapabilities":7,"io.modelcontextprotocoll/clientInfo":7,
+             "clientInfo":7,"io.modelcontextprotocol/":7,"io.modelcontextprotocol":7},"arguments":{"text":"i"}}), "\"i\"" },
+        { J({"name":"echo"}), "\"?\"" },
+        { J({"name":"echo","arguments":null}), "-32602" },
+        { J({"name":"echo","name":7}), "-32602" },
+        { J({"arguments":{"name":"echo"}}), "-32602" },
+    };
+    mcp_server *s = server();
+    peer p = join(s);
+    size_t i;
+    add(s, "echo", echo);
+    legacy(&p);
+    for (i = 0; i < sizeof t / sizeof *t; i++) {
+        char line[1024];
+        snprintf(line, sizeof line, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":%s}", t[i].params);
+        if (!strstr(say(&p, line), t[i].want)) printf("%s%s", p.text, t[i].params);
+        CHECK(strstr(p.text, t[i].want) != NULL);
+    }
+    end(s, &p);
+}
+
 /* -- timers, peers, nesting, ends ------------------------------------------------------------------------------------------------------ */
 
 static int fired[4], fire_order;
@@ -821,6 +920,55 @@ TEST(timers)
     mcp_server_free(s);
     EQ_INT(fired[2], -1);
     EQ_INT(fired[3], 3);
+}
+
+/* Timers that were cancelled wake nobody. */
+TEST(cancelled_timers)
+{
+    mcp_server *s = server();
+    mcp_id id[50];
+    int i;
+    for (i = 0; i < 50; i++) id[i] = mcp_server_after(s, 100 + i % 7, fire, &fired[0]);
+    EQ_INT(mcp_server_timeout(s), 100);
+    for (i = 0; i < 50; i++) EQ_INT(mcp_server_cancel_timer(s, id[i]), MCP_OK);
+    EQ_INT(mcp_server_timeout(s), -1);
+    mcp_server_free(s);
+}
+
+static peer *inner_peer;
+static const char *inner_line;
+
+/* A handler that pumps while inner_peer says inner_line. */
+static void goes_on(mcp_req *r, void *user)
+{
+    (void)user;
+    if (inner_line) write_all(inner_peer, inner_line, strlen(inner_line));
+    inner_line = NULL;
+    (void)mcp_server_step(mcp_req_server(r), NULL, 0);
+    CHECK(!mcp_req_cancelled(r));
+    mcp_req_text(r, mcp_arg_str(r, "text", ""));
+}
+
+/* An id is taken while its request runs, but only for the peer whose request that is. */
+TEST(ids_of_running_requests)
+{
+    mcp_server *s = server();
+    peer p = join(s), q = join(s);
+    add(s, "goes_on", goes_on);
+    legacy(&p);
+    legacy(&q);
+    inner_peer = &p;
+    inner_line = J({"jsonrpc":"2.0","id":5,"method":"ping"}) "\n";
+    EQ_STR(call(&p, "goes_on", "{\"text\":\"a\"}"), J({"jsonrpc":"2.0","id":5,"error":{"code":-32600,"message":"a request with this id is still open"}}) "\n"
+                                                 J({"jsonrpc":"2.0","id":5,"result":{"content":[{"type":"text","text":"a"}]}}) "\n");
+    inner_peer = &q;
+    inner_line = J({"jsonrpc":"2.0","id":5,"method":"ping"}) "\n" J({"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":5}}) "\n";
+    EQ_STR(call(&p, "goes_on", "{\"text\":\"b\"}"), J({"jsonrpc":"2.0","id":5,"result":{"content":[{"type":"text","text":"b"}]}}) "\n");
+    EQ_STR(hear(&q), J({"jsonrpc":"2.0","id":5,"result":{}}) "\n");
+    EQ_INT(mcp_server_stats(s).cancelled, 0);
+    mcp_server_free(s);
+    leave(&p);
+    leave(&q);
 }
 
 static void nested_step(mcp_req *r, void *user)
@@ -1051,8 +1199,6 @@ TEST(waits_at_the_end)
     free(p.text);
 }
 
-static peer *inner_peer;
-static const char *inner_line;
 static void pumps(mcp_req *r, void *user)
 {
     const mcp_json *client = mcp_req_client(r);
@@ -1751,6 +1897,7 @@ int main(void)
     RUN(other_lists);
     RUN(ten_thousand_tools);
     RUN(list_changed);
+    RUN(list_changed_later);
     RUN(subscriptions);
     RUN(deferred);
     RUN(too_many_open);
@@ -1758,7 +1905,11 @@ int main(void)
     RUN(hears_while_it_works);
     RUN(batches);
     RUN(own_methods);
+    RUN(notification_with_an_id);
+    RUN(keys_of_params);
     RUN(timers);
+    RUN(cancelled_timers);
+    RUN(ids_of_running_requests);
     RUN(nesting);
     RUN(ends_from_inside);
     RUN(a_peer_that_does_not_read);

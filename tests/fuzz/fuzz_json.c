@@ -23,6 +23,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (v) { put(&x, mcp_json_parse(&a, mcp_writer_text(&w, &n), w.len, NULL)); MUST(same_text(&w, &x)); }
     mcp_arena_fixed(&b, fixed, size * 8 + 64);
     if (v && (same = mcp_json_copy(&b, v)) != NULL) { put(&x, same); MUST(same_text(&w, &x)); }
+    tight(data, size, v);
     if (v) look(v, v);
     free(text); free(fixed); mcp_arena_reset(&a);
     return 0;

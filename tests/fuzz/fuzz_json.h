@@ -15,6 +15,35 @@ static int same_text(mcp_writer *one, mcp_writer *two)
     return s && t && n == m && memcmp(s, t, n) == 0;
 }
 
+/* The same in memory of some other size, up to a little more than it needs: it is read as before, or not at all. `v` has to be
+ * the value in w. */
+static void tight(const uint8_t *data, size_t size, const mcp_json *v)
+{
+    size_t most = size * 40 + 256, need, k;
+    char *text = (char *)malloc(size + 1), *room = (char *)malloc(most);
+    mcp_arena b;
+    int i;
+    MUST(text && room);
+    if (size) memcpy(text, data, size);
+    mcp_arena_fixed(&b, room, most);
+    (void)mcpi_parse(&b, text, text, size, MCPI_REPLACE_UTF8, NULL);
+    need = (size_t)(b.next - room);
+    free(room);
+    fuzz_begin(data, size);
+    for (i = 0; i < 6; i++) {
+        const mcp_json *same;
+        k = 1 + 8 * (size_t)fuzz_pick((unsigned)need / 8 + 3);
+        room = (char *)malloc(k);
+        MUST(room != NULL);
+        if (size) memcpy(text, data, size);
+        mcp_arena_fixed(&b, room, k);
+        same = mcpi_parse(&b, text, text, size, MCPI_REPLACE_UTF8, NULL);
+        if (v && same) { put(&x, same); MUST(same_text(&w, &x)); }
+        free(room);
+    }
+    free(text);
+}
+
 static void look_at_number(const mcp_json *v)
 {
     size_t n;
