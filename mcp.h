@@ -5684,7 +5684,7 @@ int mcp_req_notify(mcp_req *r, const char *method, const char *params)
 }
 
 static void mcpi_tell_changes(mcp_server *s);
-static mcpi_feature *mcpi_resource_find(mcp_req *r, const mcp_json *uri);
+static mcpi_feature *mcpi_resource_find(mcp_req *r, const mcp_json *uri, int *rc);
 
 /* -- built-in methods: handshake and discovery ------------------------------------------------------------------- */
 
@@ -5872,18 +5872,19 @@ static int mcpi_sub_add(mcp_conn *c, mcp_req *listen, const mcp_json *uri)
     return MCP_ERR_MEMORY;
 }
 
-/* What the caller may not see cannot be watched. What is found out here is not kept: a listen may name many. */
-static bool mcpi_is_hidden(mcp_req *r, const mcp_json *uri)
+/* What the caller may not see cannot be watched: MCP_ERR_UNKNOWN. What is found out here is not kept: a listen may name
+   many. */
+static int mcpi_may_watch(mcp_req *r, const mcp_json *uri)
 {
     mcp_arena keep = r->arena;
-    bool hidden;
-    if (!r->s->d.visible) return false;
+    int rc = MCP_OK;
+    if (!r->s->d.visible) return rc;
     mcp_arena_init(&r->arena, &r->s->alloc, 0);
-    hidden = !mcpi_resource_find(r, uri);
+    (void)mcpi_resource_find(r, uri, &rc);
     mcp_arena_free(&r->arena);
     r->arena = keep;
     r->vars = NULL;
-    return hidden;
+    return rc;
 }
 
 static void mcpi_do_listen(mcp_req *r)
@@ -5913,7 +5914,11 @@ static void mcpi_do_listen(mcp_req *r)
     uris = mcp_json_at(r->params, "/notifications/resourceSubscriptions");         /* the copy */
     if (!mcpi_has_list(r->s, MCPI_RESOURCES)) uris = NULL;
     mcp_json_each(u, uris)
-        if (rc == MCP_OK && !mcpi_is_hidden(r, u)) rc = mcpi_sub_add(r->conn, r, u);
+        if (rc == MCP_OK) {
+            rc = mcpi_may_watch(r, u);
+            if (rc == MCP_OK) rc = mcpi_sub_add(r->conn, r, u);
+            else if (rc == MCP_ERR_UNKNOWN) rc = MCP_OK;
+        }
     if (rc != MCP_OK) {
         mcpi_refuse(r, rc == MCP_ERR_LIMIT ? MCPI_BUSY : MCPI_INTERNAL_ERROR,
                     rc == MCP_ERR_LIMIT ? "busy: too many subscriptions" : "out of memory");
@@ -5952,9 +5957,9 @@ static void mcpi_do_subscribe(mcp_req *r)
         mcpi_refuse(r, MCPI_INVALID_PARAMS, "params.uri is not a string");
         return;
     }
-    if (add && mcpi_is_hidden(r, uri)) { (void)mcpi_not_found(r, mcpi_no_resource, uri); return; }
-    if (add) rc = mcpi_sub_add(r->conn, NULL, uri);
-    else if ((b = (mcpi_sub *)(void *)mcpi_map_find(&r->conn->subs, text, n)) != NULL) mcpi_sub_free(r->s, b);
+    if (add && (rc = mcpi_may_watch(r, uri)) == MCP_OK) rc = mcpi_sub_add(r->conn, NULL, uri);
+    else if (rc == MCP_ERR_UNKNOWN) { (void)mcpi_not_found(r, mcpi_no_resource, uri); return; }
+    else if (!add && (b = (mcpi_sub *)(void *)mcpi_map_find(&r->conn->subs, text, n)) != NULL) mcpi_sub_free(r->s, b);
     if (rc == MCP_OK) mcpi_do_ping(r);
     else mcpi_refuse(r, rc == MCP_ERR_LIMIT ? MCPI_BUSY : MCPI_INTERNAL_ERROR,
                      rc == MCP_ERR_LIMIT ? "busy: too many subscriptions" : "out of memory");
@@ -6201,13 +6206,14 @@ static int mcpi_hex(char c)
     return c >= '0' && c <= '9' ? c - '0' : (c | 32) >= 'a' && (c | 32) <= 'f' ? (c | 32) - 'a' + 10 : -1;
 }
 
-/* Keeps what stands for a variable, percent-decoded. A NUL would cut it where the program looks: no match then. */
-static bool mcpi_var_add(mcp_req *r, const mcpi_part *part, const char *from, size_t n)
+/* Keeps what stands for a variable, percent-decoded: MCP_OK or MCP_ERR_MEMORY. A NUL would cut it where the program
+   looks: MCP_ERR_UNKNOWN, no match then. */
+static int mcpi_var_add(mcp_req *r, const mcpi_part *part, const char *from, size_t n)
 {
     mcpi_var *v = (mcpi_var *)mcp_arena_alloc(&r->arena, sizeof *v);
     char *d = v ? (char *)mcp_arena_alloc(&r->arena, n + 1) : NULL;
     size_t i;
-    if (!d) return false;
+    if (!d) return MCP_ERR_MEMORY;
     v->name = part->text;
     v->len = part->len;
     v->value = d;
@@ -6216,36 +6222,37 @@ static bool mcpi_var_add(mcp_req *r, const mcpi_part *part, const char *from, si
         int hi = from[i] == '%' && n - i > 2 ? mcpi_hex(from[i + 1]) : -1, lo = hi < 0 ? -1 : mcpi_hex(from[i + 2]);
         if (lo < 0) *d++ = from[i];
         else { *d++ = (char)(hi << 4 | lo); i += 2; }
-        if (!d[-1]) return false;
+        if (!d[-1]) return MCP_ERR_UNKNOWN;
     }
     *d = 0;
     r->vars = v;
-    return true;
+    return MCP_OK;
 }
 
-/* Does the template match, and what are its variables? The longest text that fits is taken for each, from the left. */
-static bool mcpi_template_match(mcp_req *r, const mcpi_feature *x, const char *uri, size_t n, uint64_t **can)
+/* Does the template match (MCP_OK, MCP_ERR_UNKNOWN, MCP_ERR_MEMORY), and what are its variables? The longest text that
+   fits is taken for each, from the left. */
+static int mcpi_template_match(mcp_req *r, const mcpi_feature *x, const char *uri, size_t n, uint64_t **can)
 {
     mcpi_part part[MCPI_PARTS_MAX];
-    int parts = mcpi_template_cut(x->named.name, part), k;
+    int parts = mcpi_template_cut(x->named.name, part), k, rc;
     size_t i = 0, j;
-    if (parts < 1 || n == 0 || n > MCPI_URI_MAX) return false;
-    if (!part[0].kind && (part[0].len > n || memcmp(uri, part[0].text, part[0].len) != 0)) return false;
+    if (parts < 1 || n == 0 || n > MCPI_URI_MAX) return MCP_ERR_UNKNOWN;
+    if (!part[0].kind && (part[0].len > n || memcmp(uri, part[0].text, part[0].len) != 0)) return MCP_ERR_UNKNOWN;
     if (!*can) *can = (uint64_t *)mcp_arena_alloc(&r->arena, (n + 1) * sizeof **can);
-    if (!*can) return false;
+    if (!*can) return MCP_ERR_MEMORY;
     mcpi_template_fit(part, parts, uri, n, *can);
-    if (!((*can)[0] & 1)) return false;
+    if (!((*can)[0] & 1)) return MCP_ERR_UNKNOWN;
     r->vars = NULL;
     for (k = 0; k < parts; k++) {
         size_t end = i + part[k].len;
         if (part[k].kind) {
             for (j = end = i + 1; j <= n && mcpi_part_takes(&part[k], uri[j - 1]); j++)
                 if ((*can)[j] >> (k + 1) & 1) end = j;
-            if (!mcpi_var_add(r, &part[k], uri + i, end - i)) return false;
+            if ((rc = mcpi_var_add(r, &part[k], uri + i, end - i)) != MCP_OK) return rc;
         }
         i = end;
     }
-    return true;
+    return MCP_OK;
 }
 
 const char *mcp_req_var(const mcp_req *r, const char *name)
@@ -6255,18 +6262,21 @@ const char *mcp_req_var(const mcp_req *r, const char *name)
     return v ? v->value : NULL;
 }
 
-/* The resource with this URI, or the first template that it fits. */
-static mcpi_feature *mcpi_resource_find(mcp_req *r, const mcp_json *uri)
+/* The resource with this URI, or the first template that it fits. NULL: *rc is MCP_ERR_UNKNOWN or MCP_ERR_MEMORY. */
+static mcpi_feature *mcpi_resource_find(mcp_req *r, const mcp_json *uri, int *rc)
 {
     const mcpi_list *l = &r->s->lists[MCPI_TEMPLATES];
     mcpi_feature *x = mcpi_feature_find(r, MCPI_RESOURCES, uri);
     uint64_t *can = NULL;
     size_t i, n;
     const char *text = mcp_json_text(uri, &n);
-    if (x || !text) return x;
-    for (i = 0; i < l->count; i++)
-        if (mcpi_template_match(r, l->at[i], text, n, &can) && mcpi_visible(r, l->at[i])) return l->at[i];
-    return NULL;
+    *rc = x ? MCP_OK : MCP_ERR_UNKNOWN;
+    for (i = 0; text && !x && i < l->count && *rc != MCP_ERR_MEMORY; i++) {
+        *rc = mcpi_template_match(r, l->at[i], text, n, &can);
+        if (*rc == MCP_OK && mcpi_visible(r, l->at[i])) x = l->at[i];
+        else if (*rc == MCP_OK) *rc = MCP_ERR_UNKNOWN;
+    }
+    return x;
 }
 
 /* Unknown: an error with the URI, under the number of the era. */
@@ -6285,12 +6295,15 @@ static void mcpi_do_read(mcp_req *r)
 {
     const mcp_json *uri = mcp_json_get(r->params, "uri");
     mcpi_feature *x;
+    int rc;
     if (mcp_json_type(uri) != MCP_JSON_STRING) {
         mcpi_refuse(r, MCPI_INVALID_PARAMS, "params.uri is not a string");
         return;
     }
-    x = mcpi_resource_find(r, uri);
-    if (!x) { (void)mcpi_not_found(r, mcpi_no_resource, uri); return; }
+    x = mcpi_resource_find(r, uri, &rc);
+    if (!x && rc == MCP_ERR_MEMORY) mcpi_refuse(r, MCPI_INTERNAL_ERROR, "out of memory");
+    else if (!x) (void)mcpi_not_found(r, mcpi_no_resource, uri);
+    if (!x) return;
     x->uses++;
     r->feature = x;
     r->ttl_ms = x->ttl_ms;

@@ -112,6 +112,7 @@ static void join_as(peer *p, mcp_server *s, const char *principal)
     p->s = s;
     p->conn = mcp_server_attach(s, &ends[0], principal);
     p->io = ends[1];
+    test_wire(p->io.user, 'S', NULL, 0);
 }
 
 static bool freed;                          /* by its own handler */
@@ -125,7 +126,7 @@ static const char *hear(peer *p)
         ptrdiff_t n;
         if (!freed && mcp_server_step(p->s, NULL, 0) == MCP_ERR_CLOSED && freed) break;
         n = p->io.read(p->io.user, p->text + p->len, sizeof p->text - 1 - p->len);
-        if (n > 0) { p->len += (size_t)n; idle = 0; } else idle++;
+        if (n > 0) { test_wire(p->io.user, '>', p->text + p->len, (size_t)n); p->len += (size_t)n; idle = 0; } else idle++;
     }
     p->text[p->len] = 0;
     return p->text;
@@ -135,6 +136,8 @@ static const char *say(peer *p, const char *line)
 {
     EQ_INT(p->io.write(p->io.user, line, strlen(line)), strlen(line));
     EQ_INT(p->io.write(p->io.user, "\n", 1), 1);
+    test_wire(p->io.user, '<', line, strlen(line));
+    test_wire(p->io.user, '<', "\n", 1);
     return hear(p);
 }
 

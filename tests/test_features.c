@@ -463,6 +463,71 @@ TEST(hostile_uris)
     }
 }
 
+/* Without memory a resource is not unknown: nobody may take it for gone. */
+TEST(templates_without_memory)
+{
+    mcp_server_desc d;
+    mcp_server *s;
+    peer p;
+    long n;
+    memset(&d, 0, sizeof d);
+    d.alloc.resize = counting;
+    s = server_with(&d);
+    p = join(s);
+    EQ_INT(resource(s, "x:{a}/{b}", vars, NULL), MCP_OK);
+    CHECK(strstr(ask(&p, MODERN, "resources/list", ""), "\"result\"") != NULL);
+    for (n = 0; n < 20; n++) {
+        char uri[3000];
+        memset(uri, 'u', sizeof uri);
+        memcpy(uri, "x:u/", 4);
+        uri[1000 + 90 * n] = 0;                                   /* longer than the last one: no buffer is large enough yet */
+        fail_at = allocations + n;
+        (void)read_uri(&p, MODERN, uri);
+        fail_at = -1;
+        CHECK(strstr(p.text, "a=[u]b=[uu") != NULL || strstr(p.text, "out of memory") != NULL);
+        HASNT(&p, "not found");
+    }
+    HAS(&p, "a=[u]b=[uu");
+    end(s, &p);
+    EQ_INT(live_bytes, 0);
+}
+
+/* A resource that asks first: what stood for the variables is there in each run. */
+static int runs;
+static void asking(mcp_req *r, void *user)
+{
+    const mcp_json *roots;
+    char text[64];
+    (void)user;
+    runs++;
+    snprintf(text, sizeof text, "%s", mcp_req_var(r, "a"));
+    if (mcp_req_ask(r, "k", "roots/list", NULL, &roots) == MCP_OK) mcp_req_textf(r, "%s and %s of %s: %d", text, mcp_req_var(r, "a"), mcp_req_uri(r), (int)mcp_json_size(mcp_json_get(roots, "roots")));
+}
+
+TEST(templates_that_ask)
+{
+    mcp_server *s = server();
+    peer p = join(s);
+    EQ_INT(resource(s, "x:{a}", asking, NULL), MCP_OK);
+    runs = 0;
+    (void)say(&p, J({"jsonrpc":"2.0","id":"i","method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{"roots":{}},"clientInfo":{"name":"t","version":"1"}}}));
+    EQ_STR(say(&p, INITIALIZED), "");
+    CHECK(strstr(read_uri(&p, LEGACY, "x:o%6Ee"), "\"method\":\"roots/list\"") != NULL);
+    {
+        const char *id = strstr(p.text, "\"id\":");
+        char line[128];
+        snprintf(line, sizeof line, "{\"jsonrpc\":\"2.0\",\"id\":%ld,\"result\":{\"roots\":[]}}", id ? atol(id + 5) : 0);
+        CHECK(strstr(say(&p, line), "{\"uri\":\"x:o%6Ee\",\"text\":\"one and one of x:o%6Ee: 0\"}") != NULL);
+    }
+    EQ_INT(runs, 2);
+    (void)say(&p, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"resources/read\",\"params\":{\"uri\":\"x:o%6Ee\",\"inputResponses\":{\"k\":{\"roots\":[]}},\"_meta\":{\"io.modelcontextprotocol/protocolVersion\":\"2026-07-28\",\"io.modelcontextprotocol/clientCapabilities\":{\"roots\":{}}}}}");
+    HAS(&p, "one and one of x:o%6Ee: 0");
+    (void)say(&p, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"resources/read\",\"params\":{\"uri\":\"x:o%6Ee\",\"_meta\":{\"io.modelcontextprotocol/protocolVersion\":\"2026-07-28\",\"io.modelcontextprotocol/clientCapabilities\":{\"roots\":{}}}}}");
+    HAS(&p, "input_required");
+    HASNT(&p, "ttlMs");
+    end(s, &p);
+}
+
 /* -- prompts ------------------------------------------------------------------------------------------------------------- */
 
 static void pieces(mcp_req *r, void *user)
@@ -1402,6 +1467,8 @@ int main(void)
     RUN(templates_in_order);
     RUN(bad_templates);
     RUN(hostile_uris);
+    RUN(templates_without_memory);
+    RUN(templates_that_ask);
     RUN(prompts);
     RUN(bad_prompts);
     RUN(completion);
