@@ -27,7 +27,7 @@ ENV      = BUILD='$(B)' CC='$(CC)' CXX='$(CXX)' CPPFLAGS='$(CPPFLAGS)' CFLAGS='$
 RUN      = $(ENV) sh tests/run.sh
 
 EXAMPLES = $(B)/hello_server $(B)/hello_client $(B)/loop_client $(B)/worker_server $(B)/unix_server \
-           $(B)/fixed_server $(B)/docs_server $(B)/mcp
+           $(B)/fixed_server $(B)/docs_server $(B)/ask_server $(B)/mcp
 FIXTURES = $(B)/faults_json $(B)/faults_server $(B)/faults_client $(B)/conformance_server
 
 all: examples
@@ -44,6 +44,7 @@ $(B)/worker_server: examples/worker_server.c
 $(B)/unix_server: examples/unix_server.c
 $(B)/fixed_server: examples/fixed_server.c
 $(B)/docs_server: examples/docs_server.c
+$(B)/ask_server: examples/ask_server.c
 $(B)/mcp: examples/mcp.c
 
 $(FIXTURES): mcp.h

@@ -741,7 +741,7 @@ MCP_API int      mcp_req_on_cancel(mcp_req *r, void (*fn)(mcp_server *s, mcp_id 
      MCP_ERR_PROTOCOL     what came does not fit (a form: its schema); the client has been told, r is answered
      MCP_ERR_MISUSE       not in such a request; or without POSIX: neither state_key nor random
      MCP_ERR_ARGUMENT     not one of these methods, or no JSON; mcp_server_error says what
-     MCP_ERR_MEMORY
+     MCP_ERR_MEMORY       r may have been answered
    key names the question within the request: the same key, the same answer, also if it was no. What is handed out
    lives until the handler returns. A deferred request may ask: it goes out at the end of the turn, its id and its
    on_cancel are then gone, and its handler is run anew; any other status leaves it deferred, and to be answered. */
@@ -6836,6 +6836,8 @@ static mcpi_query *mcpi_query_add(mcp_req *r, const char *key, const mcp_json *p
     return q;
 }
 
+static const char mcpi_no_memory[] = "out of memory";
+
 /* Takes what the client has brought back. NULL, or what is wrong with it. */
 static const char *mcpi_state_open(mcp_req *r, const mcp_json *state)
 {
@@ -6844,16 +6846,16 @@ static const char *mcpi_state_open(mcp_req *r, const mcp_json *state)
     const unsigned char *bytes = (const unsigned char *)mcp_json_base64(&t->arena, state, &n);
     unsigned char mac[32], other = 0;
     const mcp_json *v;
-    if (!bytes || n < 32 || !mcpi_state_keyed(r->s) || !mcpi_state_mac(r, bytes + 32, n - 32, mac))
-        return "params.requestState is not one of this server's";
+    if (!bytes || n < 32 || !mcpi_state_keyed(r->s)) return "params.requestState is not one of this server's";
+    if (!mcpi_state_mac(r, bytes + 32, n - 32, mac)) return mcpi_no_memory;
     for (i = 0; i < 32; i++) other |= mac[i] ^ bytes[i];        /* takes as long, however much of it is right */
     if (other) return "params.requestState does not belong to this request";
     v = mcp_json_parse(&t->arena, (const char *)bytes + 32, n - 32, NULL);
-    if (!v) return "out of memory";
+    if (!v) return mcpi_no_memory;
     if (mcp_json_int(mcp_json_get(v, "e"), 0) < mcpi_wall_clock(r->s)) return "params.requestState has expired";
     t->kept = t->keep = mcp_json_get(v, "k");
     mcp_json_each(answer, mcp_json_get(v, "a"))
-        if (!mcpi_query_add(r, mcp_json_key(answer), NULL, answer)) return "out of memory";
+        if (!mcpi_query_add(r, mcp_json_key(answer), NULL, answer)) return mcpi_no_memory;
     return NULL;
 }
 
@@ -6861,9 +6863,9 @@ static const char *mcpi_state_open(mcp_req *r, const mcp_json *state)
    fails. */
 static int mcpi_query_refuse(mcp_req *r, const char *why)
 {
-    if (r->modern) mcpi_refuse(r, MCPI_INVALID_PARAMS, why);
+    if (r->modern) mcpi_refuse(r, why == mcpi_no_memory ? MCPI_INTERNAL_ERROR : MCPI_INVALID_PARAMS, why);
     else (void)mcp_req_fail(r, why);
-    return MCP_ERR_PROTOCOL;
+    return why == mcpi_no_memory ? MCP_ERR_MEMORY : MCP_ERR_PROTOCOL;
 }
 
 /* -- asking: sending ---------------------------------------------------------------------------------------------- */
@@ -7115,7 +7117,7 @@ static bool mcpi_asks_returned(mcp_req *r)
 {
     mcpi_talk *t = r->talk;
     if (r->s->freed) mcpi_req_drop(r);
-    else if (mcpi_asks_flush(r)) { }
+    else if (t->told != MCP_ERR_MEMORY && mcpi_asks_flush(r)) { }
     else if (r->deferred) return false;
     else if (t->missing) mcpi_refuse_capability(r);
     else if (t->told != MCP_OK) (void)mcp_req_fail(r, mcp_strerror(t->told));
@@ -7165,7 +7167,11 @@ static mcpi_talk *mcpi_talk_of(mcp_req *r, int *rc)
         return NULL;
     }
     if (mcpi_asks_have(r->s)) r->talk = (mcpi_talk *)mcpi_zalloc(&r->s->alloc, sizeof *r->talk);
-    if (!r->talk) { *rc = MCP_ERR_MEMORY; return NULL; }
+    if (!r->talk) {                         /* told here: mcp_req_kept cannot, and must not seem to have nothing */
+        mcpi_refuse(r, MCPI_INTERNAL_ERROR, mcpi_no_memory);
+        *rc = MCP_ERR_MEMORY;
+        return NULL;
+    }
     mcp_arena_init(&r->talk->arena, &r->s->alloc, 0);
     r->talk->r = r;
     r->talk->returned = mcpi_asks_returned;
@@ -7264,6 +7270,9 @@ static int mcpi_query_new(mcp_req *r, const char *key, int method, const char *p
     if (mcp_json_type(v) != MCP_JSON_OBJECT)
         return mcpi_server_fail(r->s, MCP_ERR_ARGUMENT, "asking for \"%.*s\": params is no JSON object", 64, key);
     missing = mcpi_query_need(method, v) & ~mcpi_query_can(r);
+    if (mcpi_is_before(r, "2025-11-25"))            /* no field could be more than one choice */
+        mcp_json_each(f, mcp_json_at(v, "/requestedSchema/properties"))
+            if (mcpi_is(mcp_json_get(f, "type"), "array")) missing |= MCPI_FORM;
     t->missing |= missing;
     if (missing) return MCP_ERR_CAPABILITY;
     if (r->modern && !mcpi_state_keyed(r->s))
@@ -7328,13 +7337,17 @@ static bool mcpi_field_offers(const mcp_json *f, const mcp_json *v)
     return !list;
 }
 
+/* NULL, or what is wrong with the value of a field. */
 static const char *mcpi_field_fault(const mcp_json *f, const mcp_json *v)
 {
-    const mcp_json *type = mcp_json_get(f, "type");
+    enum { ARRAY, BOOLEAN, NUMBER, INTEGER, STRING };
+    int type = mcpi_word_of("array\0" "boolean\0" "number\0" "integer\0" "string\0",
+                            mcp_json_str(mcp_json_get(f, "type"), NULL));
     mcp_type is = mcp_json_type(v);
     double n = mcp_json_num(v, 0);
-    size_t chars = 0, i;
-    if (mcpi_is(type, "array")) {
+    size_t i;
+    switch (type) {
+    case ARRAY:
         if (is != MCP_JSON_ARRAY) return "not an array";
         if (mcpi_field_outside(f, "minItems", "maxItems", (double)mcp_json_size(v))) return "too few or too many";
         mcp_json_each(x, v) {
@@ -7342,17 +7355,21 @@ static const char *mcpi_field_fault(const mcp_json *f, const mcp_json *v)
             if (fault) return fault;
         }
         return NULL;
-    }
-    if (mcpi_is(type, "boolean") && is != MCP_JSON_BOOL) return "not a boolean";
-    if (mcpi_is(type, "number") || mcpi_is(type, "integer")) {
+    case BOOLEAN:
+        if (is != MCP_JSON_BOOL) return "not a boolean";
+        break;
+    case NUMBER:
+    case INTEGER:
         if (is != MCP_JSON_NUMBER) return "not a number";
-        if (mcpi_is(type, "integer") && n > -9e15 && n < 9e15 && n != (double)(int64_t)n) return "not an integer";
+        if (type == INTEGER && n > -9e15 && n < 9e15 && n != (double)(int64_t)n) return "not an integer";
         if (mcpi_field_outside(f, "minimum", "maximum", n)) return "too low or too high";
-    }
-    if (mcpi_is(type, "string")) {
+        break;
+    case STRING:
         if (is != MCP_JSON_STRING) return "not a string";
-        for (i = 0; i < v->n; i++) chars += ((unsigned char)v->u.text[i] & 0xC0) != 0x80;
-        if (mcpi_field_outside(f, "minLength", "maxLength", (double)chars)) return "too short or too long";
+        for (n = 0, i = 0; i < v->n; i++) n += ((unsigned char)v->u.text[i] & 0xC0) != 0x80;    /* characters */
+        if (mcpi_field_outside(f, "minLength", "maxLength", n)) return "too short or too long";
+        break;
+    default: break;
     }
     return mcpi_field_offers(f, v) ? NULL : "not one of the choices";
 }

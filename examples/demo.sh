@@ -24,8 +24,19 @@ run loop_client worker_server </dev/null
 echo; echo "A server without malloc and without POSIX, in one block of memory:"
 run mcp call led '{"on": true}' -- fixed_server
 
+echo; echo "A server that asks the user, line by line as a legacy client reads it, who answers in advance:"
+meta='"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{"elicitation":{}}}'
+printf '%s\n' \
+    '{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{"elicitation":{}},"clientInfo":{"name":"sh","version":"1"}}}' \
+    '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"order"}}' \
+    '{"jsonrpc":"2.0","id":1,"result":{"action":"accept","content":{"drink":"tea","cups":2}}}' \
+    '{"jsonrpc":"2.0","id":2,"result":{"action":"accept","content":{"sure":true}}}' | run ask_server
+echo; echo "The same for a modern client, who has not answered yet:"
+printf '%s\n' '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"order",'"$meta}}" | run ask_server
+
 echo; echo "Failures are sentences:"
 run mcp tools -- no_such_server
 run mcp call greeet -- hello_server
+run mcp call order -- ask_server
 run mcp call -t 0.5 primes '{"below": 4000000000}' -- worker_server
 exit 0

@@ -53,6 +53,27 @@ check 'loop_client: a deadline'      grep -q '^one with 500 ms.*: no answer' "$w
 check 'loop_client: a cancel'        grep -q '^one that will be cancelled: cancelled' "$work/out"
 says 'fixed_server'                  0 '^The LED is on\.$'                  mcp call led '{"on": true}' -- fixed_server
 says 'fixed_server tells its memory' 0 '^at most [0-9]* of [0-9]* bytes'    mcp call led -- fixed_server
+says 'ask_server, who cannot ask'    4 'error -32021'                       mcp call order -- ask_server
+
+# ask_server: both questions are answered in advance. Its first question has the id 1, the second 2.
+legacy()
+{
+    printf '%s\n' '{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{"elicitation":{}}}}' \
+        '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"order"}}' \
+        '{"jsonrpc":"2.0","id":1,"result":{"action":"accept","content":{"drink":"tea","cups":2}}}' \
+        "{\"jsonrpc\":\"2.0\",\"id\":2,\"result\":$1}" | ask_server
+}
+modern()
+{
+    meta='"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{"elicitation":{}}}'
+    printf '%s\n' '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"order","inputResponses":{"drink":{"action":"accept","content":{"drink":"tea","cups":2}},"sure":'"$1},$meta}}" | ask_server
+}
+yes='{"action":"accept","content":{"sure":true}}' no='{"action":"decline"}'
+says 'ask_server, legacy'            0 '"text":"Order 1 is on its way\."'   legacy "$yes"
+check 'ask_server asks in sequence'  grep -q '"id":2,"method":"elicitation/create","params":{"message":"2 tea: is that right?"' "$work/out"
+says 'ask_server, modern'            0 '"text":"Order 1 is on its way\."'   modern "$yes"
+says 'ask_server, legacy, no'        0 '"text":"Nothing was ordered\."'     legacy "$no"
+says 'ask_server, modern, no'        0 '"text":"Nothing was ordered\."'     modern "$no"
 
 # docs_server: one session of lines; the changes are told when all that was read is done.
 ask() { printf '{"jsonrpc":"2.0","id":%s,"method":"%s","params":{%s}}\n' "$1" "$2" "$3"; }

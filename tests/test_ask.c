@@ -555,6 +555,7 @@ TEST(capabilities)
 {
     static const char form[] = MCP_JSON({"message": "m", "mode": "form", "requestedSchema": {"type": "object", "properties": {}}});
     static const char url[] = MCP_JSON({"message": "m", "mode": "url", "url": "https://a.b/c", "elicitationId": "x"});
+    static const char choices[] = MCP_JSON({"message": "m", "requestedSchema": {"type": "object", "properties": {"a": {"type": "array"}}}});
     static const char tools[] = MCP_JSON({"messages": [], "maxTokens": 1, "tools": []});
     static const char context[] = MCP_JSON({"messages": [], "maxTokens": 1, "includeContext": "allServers"});
     static const char none[] = MCP_JSON({"messages": [], "maxTokens": 1, "includeContext": "none"});
@@ -579,6 +580,8 @@ TEST(capabilities)
         { "2025-11-25", all, E, url, "\"elicitationId\":\"1700000000000-" },
         { "2025-11-25", "{}", E, form, NEEDS "{\"elicitation\":{\"form\":{}}}}" },
         { "2025-06-18", "{\"elicitation\":{}}", E, form, "\"params\":{\"message\":\"m\",\"requestedSchema\"" },
+        { "2025-11-25", all, E, choices, E },
+        { "2025-06-18", all, E, choices, NEEDS "{\"elicitation\":{\"form\":{}}}}" },
         { "2025-06-18", all, E, url, NEEDS "{\"elicitation\":{\"url\":{}}}}" },
         { "2025-06-18", "{\"sampling\":{}}", S, context, S },
         { "2025-06-18", all, S, tools, NEEDS "{\"sampling\":{\"tools\":{}}}}" },

@@ -308,6 +308,7 @@ static const char script[] =
     "{\"jsonrpc\":\"2.0\",\"id\":17,\"method\":\"nothing\"}\n"
     "{\"jsonrpc\":\"2.0\",\"id\":\"a string\",\"method\":\"ping\",\"params\":{}}\n";
 enum { ANSWERS = 17 };                      /* 4 is cancelled; the string counts as 18 */
+static int answers = ANSWERS;               /* of this session */
 
 /* Resources, prompts, completion and subscriptions: of a server that has them. */
 static const char features[] =
@@ -384,7 +385,7 @@ static void take_answers(void)
         }
     }
     mcp_arena_free(&a);
-    if (!fault.at) expect(went.right == (asked == script ? ANSWERS : FEATURE_ANSWERS), "not all answers came");
+    if (!fault.at) expect(went.right == answers, "not all answers came");
 }
 
 /* -- sessions of a server ------------------------------------------------------------------------------------------- */
@@ -513,6 +514,7 @@ static void features_server(void)
     d.alloc = counting;
     d.visible = sees_all;
     asked = features;
+    answers = FEATURE_ANSWERS;
     asked_len = sizeof features - 1;
     fed = 0;
     notes = 0;
@@ -531,6 +533,114 @@ static void features_server(void)
     take_answers();
     if (!fault.at) expect(notes == FEATURE_NOTES, "not all notes came");
     if (went.status == MCP_OK && fault.how != END && notes != FEATURE_NOTES) expect(false, "a note is missing, and nobody was told");
+}
+
+/* A server whose handler asks. What it is sent next depends on what it has said. */
+static struct { char text[4096]; size_t len, at; } next;
+
+static ptrdiff_t feed_next(void *user, void *buf, size_t n)
+{
+    (void)user;
+    if (next.at == next.len) return MCP_ERR_AGAIN;
+    if (n > next.len - next.at) n = next.len - next.at;
+    memcpy(buf, next.text + next.at, n);
+    next.at += n;
+    return (ptrdiff_t)n;
+}
+
+static int64_t a_time(void *user) { (void)user; return 1700000000000; }
+
+static void asking(mcp_req *r, void *user)
+{
+    const mcp_json *c, *roots;
+    int n = (int)mcp_json_int(mcp_req_kept(r), 0), x, y;
+    (void)user;
+    x = mcp_req_elicit(r, "q", "Name?", MCP_JSON({"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]}), &c);
+    if (x == MCP_ERR_MEMORY) return;
+    y = mcp_req_ask(r, "roots", "roots/list", NULL, &roots);
+    if (mcp_req_keep(r, n == 0 ? "1" : n == 1 ? "2" : "3") != MCP_OK) { mcp_req_fail(r, "not kept"); return; }
+    if (x != MCP_OK || y != MCP_OK) return;
+    x = mcp_req_elicit_url(r, "page", "Go there", "https://a.b/c");
+    if (x != MCP_OK) return;
+    mcp_req_textf(r, "%s, %d", mcp_json_str(mcp_json_get(c, "name"), ""), n);
+}
+
+/* Sends one line and lets the server work on it. What it has said before is kept for the end; what it says now begins
+   at the place that is returned. */
+static const char *tell(mcp_server *s, const char *fmt, ...) MCP_PRINTF(2, 3);
+static const char *tell(mcp_server *s, const char *fmt, ...)
+{
+    size_t before = got.len;
+    va_list ap;
+    int i;
+    va_start(ap, fmt);
+    next.len = (size_t)vsnprintf(next.text, sizeof next.text, fmt, ap);
+    va_end(ap);
+    next.at = 0;
+    for (i = 0; i < 8 && mcp_server_step(s, NULL, 0) == MCP_OK; i++) { }
+    got.text[got.len] = 0;
+    return got.text + before;
+}
+
+/* Answers all that the server has asked, until it asks no more. */
+static void answer_all(mcp_server *s, const char *said)
+{
+    int round, id;
+    for (round = 0; round < 3; round++) {
+        static char asked[8192];
+        char *at = asked;
+        snprintf(asked, sizeof asked, "%s", said);
+        said = got.text + got.len;
+        while ((at = strstr(at, "{\"jsonrpc\":\"2.0\",\"id\":")) != NULL) {
+            id = atoi(at += 22);
+            if (strncmp(at + strspn(at, "0123456789"), ",\"method\"", 9) == 0)
+                tell(s, "{\"jsonrpc\":\"2.0\",\"id\":%d,\"result\":{\"roots\":[],\"action\":\"accept\",\"content\":{\"name\":\"n\"}}}\n", id);
+        }
+    }
+}
+
+static void asking_server(void)
+{
+#define CALL(id) "{\"jsonrpc\":\"2.0\",\"id\":" id ",\"method\":\"tools/call\",\"params\":{\"name\":\"ask\""
+#define ACCEPT "{\"action\":\"accept\",\"content\":{\"name\":\"n\"}}"
+#define CAN "{\"elicitation\":{\"form\":{},\"url\":{}},\"roots\":{}}"
+#define CAN_META "\"_meta\":{\"io.modelcontextprotocol/protocolVersion\":\"2026-07-28\",\"io.modelcontextprotocol/clientCapabilities\":" CAN "}}}\n"
+    mcp_server_desc d = {0};
+    mcp_server *s;
+    mcp_tool t = {0};
+    const char *said, *state;
+    char copy[2048] = "";
+    d.io.read = feed_next;
+    d.io.write = keep;
+    d.now_ms = ticks;
+    d.wall_ms = a_time;
+    d.state_key = "a key";
+    d.state_key_size = 5;
+    d.alloc = counting;
+    answers = 6;
+    s = new_server(&d);
+    t.name = "ask";
+    t.fn = asking;
+    mcp_server_tool(s, &t);
+    tell(s, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"initialize\",\"params\":{\"protocolVersion\":\"2025-11-25\",\"capabilities\":" CAN
+            ",\"clientInfo\":{\"name\":\"c\",\"version\":\"1\"}}}\n");
+    answer_all(s, tell(s, CALL("2") "}}\n"));
+    mcp_server_elicited(s, "https://a.b/c");
+    tell(s, CALL("3") "}}\n");
+    tell(s, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{\"requestId\":3}}\n");
+    said = tell(s, CALL("4") "," CAN_META);
+    state = strstr(said, "\"requestState\":\"");
+    copy[0] = 0;
+    if (state) snprintf(copy, sizeof copy, "%.*s", (int)strcspn(state + 16, "\""), state + 16);
+    said = tell(s, CALL("5") ",\"inputResponses\":{\"q\":" ACCEPT ",\"roots\":{\"roots\":[]}},\"requestState\":\"%s\"," CAN_META, copy);
+    state = strstr(said, "\"requestState\":\"");
+    copy[0] = 0;
+    if (state) snprintf(copy, sizeof copy, "%.*s", (int)strcspn(state + 16, "\""), state + 16);
+    tell(s, CALL("6") ",\"inputResponses\":{\"page\":{\"action\":\"accept\"}},\"requestState\":\"%s\"," CAN_META, copy);
+    tell(s, CALL("7") ",\"inputResponses\":{\"q\":5}," CAN_META);
+    tell(s, CALL("8") "}}\n");              /* not answered: it goes with the server */
+    finish_server(s, MCP_OK);
+    take_answers();
 }
 
 /* True when the other end has been closed. */
@@ -925,6 +1035,7 @@ int main(int argc, char **argv)
         { "a client on a stream", pair_client, CALLS | ALLOCATIONS },
         { "a client, legacy", pair_legacy, CALLS | ALLOCATIONS },
         { "a client's server", pair_server, ALLOCATIONS },
+        { "an asking server", asking_server, ALLOCATIONS },
         { "a server on a stream", bytes_server, CALLS | ALLOCATIONS },
         { "a server with resources and prompts", features_server, CALLS | ALLOCATIONS },
         { "a server on stdin and stdout", stdio_server, CALLS | ALLOCATIONS },

@@ -9,7 +9,7 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     mcp_server_desc d = {.name = "f", .version = "1", .capabilities = "{\"logging\":{}}", .max_message = 5000, .max_inflight = 6,
-                         .max_peers = 3, .drain_ms = 50, .now_ms = fuzz_clock, .log = {.fn = quiet, .level = 3}};
+                         .max_peers = 3, .drain_ms = 50, .now_ms = fuzz_clock, .state_key = "k", .state_key_size = 1, .ask_timeout_ms = 200, .log = {.fn = quiet, .level = 3}};
     int i;
     fuzz_begin(data, size);
     memset(later, 0, sizeof later);

@@ -1,4 +1,4 @@
-/* For fuzz_server: handlers that answer, put off, come back, change the registry, step, peek, leave, and free the server. */
+/* For fuzz_server: handlers that ask, answer, put off, come back, change the registry, step, peek, leave, and free the server. */
 static mcp_server *server;
 static int freed;
 static wire wires[8];
@@ -20,9 +20,11 @@ static int add_tool(const char *name)
 static void cancelled(mcp_server *s, mcp_id id, void *arg)
 {
     size_t i = (size_t)(uintptr_t)arg;
-    MUST(s == server && later[i].id == id && !mcp_server_req(s, id));
-    later[i].id = 0;
-    later[i].tried = false;
+    MUST(s == server && !mcp_server_req(s, id));
+    if (later[i].id == id) {                        /* else it has asked, and that was not out yet */
+        later[i].id = 0;
+        later[i].tried = false;
+    }
     if (fuzz_pick(8) == 0) mcp_server_step(s, NULL, 0);
 }
 
@@ -65,6 +67,26 @@ static void answer(mcp_req *r, mcp_id own)
         else if (open && !mcp_server_req(server, own)) later[i].id = 0;
 }
 
+/* Asks for something. True: it may have been asked, so r's own id is dead, or soon will be. */
+static bool ask(mcp_req *r)
+{
+    static const char form[] = "{\"type\":\"object\",\"properties\":{\"a\":{\"type\":\"string\",\"maxLength\":3}},\"required\":[\"a\"]}";
+    static const char *const keys[] = {"a", "b", "c"};
+    const char *key = keys[fuzz_pick(3)];
+    const mcp_json *v = NULL;
+    int rc;
+    switch (fuzz_pick(7)) {
+    case 0: rc = mcp_req_elicit_url(r, key, "go", "https://a.b/c"); break;
+    case 1: rc = mcp_req_ask(r, key, "roots/list", NULL, &v); break;
+    case 2: rc = mcp_req_ask(r, key, "sampling/createMessage", "{\"messages\":[],\"maxTokens\":1}", &v); break;
+    case 3: rc = mcp_req_keep(r, fuzz_pick(2) ? "{\"k\":[1]}" : NULL); break;
+    case 4: v = mcp_req_kept(r); rc = v ? MCP_OK : MCP_ERR_FAILED; break;       /* a bad state: answered */
+    default: rc = mcp_req_elicit(r, key, "what?", form, &v); MUST(rc != MCP_OK || mcp_json_get(v, "a")); break;
+    }
+    if (v) (void)mcp_json_size(v);
+    return rc != MCP_OK;
+}
+
 static void answer_late(void)
 {
     size_t i = fuzz_pick(8);
@@ -72,6 +94,12 @@ static void answer_late(void)
     if (!r) return;
     (void)mcp_json_size(mcp_req_args(r));
     (void)mcp_req_progress(r, fuzz_pick(9), 0, NULL);
+    if (fuzz_pick(3) == 0) {
+        mcp_id id = later[i].id;
+        bool asked = ask(r);
+        if (asked && mcp_server_req(server, id) && fuzz_pick(2)) answer(r, id);
+        if (asked) { later[i].id = 0; later[i].tried = false; return; }
+    }
     answer(r, later[i].id);
 }
 
@@ -100,6 +128,7 @@ static void act_outside(void)
     case 5: (void)mcp_server_notify(server, NULL, "notifications/y", "{}"); break;
     case 6: (void)mcp_server_changed(server, MCP_LIST_TOOLS); break;
     case 7: if (fuzz_pick(20) == 0) (void)mcp_server_stop(server); break;
+    case 8: (void)mcp_server_elicited(server, "https://a.b/c"); break;
     default: break;
     }
 }
@@ -108,10 +137,12 @@ static void act(mcp_req *r, void *user)
 {
     unsigned n = fuzz_pick(6), i;
     mcp_id own = 0;
+    bool asked = false;
     (void)user;
     while (n--) {
         act_outside();
-        switch (fuzz_pick(12)) {
+        switch (fuzz_pick(14)) {
+        case 12: case 13: asked |= ask(r); break;
         case 0: (void)mcp_server_step(server, NULL, 0); break;
         case 1: put_off(r, &own); break;
         case 2: (void)mcp_req_cancelled(r); break;
@@ -128,5 +159,7 @@ static void act(mcp_req *r, void *user)
         default: break;
         }
     }
-    if (fuzz_pick(8)) answer(r, own);
+    if (fuzz_pick(8) && !(asked && fuzz_pick(4))) answer(r, own);
+    for (i = 0; asked && own && i < 8; i++)
+        if (later[i].id == own) later[i].id = 0;
 }

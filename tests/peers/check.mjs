@@ -42,9 +42,9 @@ const kinds = [
   { name: "SDK 2.4.0 modern", sdk: sdk2, era: "modern", negotiation: { mode: { pin: "2026-07-28" } } },
 ];
 
-async function connect(kind, command, args = []) {
+async function connect(kind, command, args = [], capabilities = {}) {
   const { Client, StdioClientTransport } = kind.sdk;
-  const client = new Client({ name: "peers", version: "1" }, { capabilities: {}, ...(kind.negotiation && { versionNegotiation: kind.negotiation }) });
+  const client = new Client({ name: "peers", version: "1" }, { capabilities, ...(kind.negotiation && { versionNegotiation: kind.negotiation }) });
   const transport = new StdioClientTransport({ command, args, stderr: "pipe" });
   client.lost = [];
   client.onerror = e => client.lost.push(String(e));
@@ -73,6 +73,30 @@ for (const kind of kinds) {
     check(`${kind.name}, worker_server: a deferred answer`, textOf(r) === "148933 primes below 2000000", r);
     check(`${kind.name}, worker_server: progress from a thread rises`, seen.length > 1 && seen.every((p, i) => i === 0 || p > seen[i - 1]), seen);
     await c.close();
+  });
+  await attempt(`${kind.name}, ask_server`, async () => {
+    const name = what => `${kind.name}, ask_server: ${what}`;
+    const c = await connect(kind, bin("ask_server"), [], { elicitation: { form: {} }, sampling: {}, roots: {} });
+    const on = (method, schema, fn) => c.setRequestHandler(kind.v1 ? kind.sdk[schema] : method, fn);
+    const asked = [];
+    let sure = { action: "accept", content: { sure: true } };
+    on("elicitation/create", "ElicitRequestSchema", async q => {
+      asked.push(q.params.message);
+      return q.params.requestedSchema.properties.drink ? { action: "accept", content: { drink: "tea", cups: 2 } } : sure;
+    });
+    on("sampling/createMessage", "CreateMessageRequestSchema", async () => ({ role: "assistant", model: "m", content: { type: "text", text: "They fold." } }));
+    on("roots/list", "ListRootsRequestSchema", async () => ({ roots: [{ uri: "file:///a", name: "a" }, { uri: "file:///b" }] }));
+    check(name("two rounds"), textOf(await c.tool("order", {})) === "Order 1 is on its way.");
+    check(name("what was asked"), asked.join() === "What would you like?,2 tea: is that right?", asked);
+    sure = { action: "decline" };
+    check(name("declined"), textOf(await c.tool("order", {})) === "Nothing was ordered.");
+    check(name("model and folders at once"), textOf(await c.tool("summary", {})) === "2 folders. They fold.");
+    check(name("no surprises"), c.lost.length === 0, c.lost);
+    await c.close();
+    const mute = await connect(kind, bin("ask_server"));
+    const error = await mute.tool("order", {}).catch(e => e);
+    check(name("who cannot ask is told"), error instanceof Error && error.code === -32021, error);
+    await mute.close();
   });
   await attempt(`${kind.name}, faults_server`, async () => {
     const name = what => `${kind.name}, faults_server: ${what}`;
