@@ -310,7 +310,38 @@ static const char script[] =
 enum { ANSWERS = 17 };                      /* 4 is cancelled; the string counts as 18 */
 static int answers = ANSWERS;               /* of this session */
 
+/* Resources, prompts, completion and subscriptions: of a server that has them. */
+static const char features[] =
+    "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"initialize\",\"params\":{\"protocolVersion\":\"2025-11-25\",\"capabilities\":{},"
+    "\"clientInfo\":{\"name\":\"c\",\"version\":\"1\"}}}\n"
+    "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}\n"
+    "{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"resources/list\"}\n"
+    "{\"jsonrpc\":\"2.0\",\"id\":4,\"method\":\"resources/templates/list\",\"params\":{" MODERN "}}\n"
+    "{\"jsonrpc\":\"2.0\",\"id\":5,\"method\":\"prompts/list\"}\n"
+    "{\"jsonrpc\":\"2.0\",\"id\":6,\"method\":\"resources/read\",\"params\":{\"uri\":\"x:fixed\"," MODERN "}}\n"
+    "{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"resources/read\",\"params\":{\"uri\":\"x:now/%41\"}}\n"
+    "{\"jsonrpc\":\"2.0\",\"id\":8,\"method\":\"resources/read\",\"params\":{\"uri\":\"y:unknown\"," MODERN "}}\n"
+    "{\"jsonrpc\":\"2.0\",\"id\":9,\"method\":\"resources/read\",\"params\":{\"uri\":\"x:late/two\"," MODERN "}}\n"
+    "{\"jsonrpc\":\"2.0\",\"id\":10,\"method\":\"prompts/get\",\"params\":{\"name\":\"p\",\"arguments\":{\"a\":\"x\"}}}\n"
+    "{\"jsonrpc\":\"2.0\",\"id\":11,\"method\":\"completion/complete\",\"params\":{\"ref\":{\"type\":\"ref/prompt\",\"name\":\"p\"},"
+    "\"argument\":{\"name\":\"a\",\"value\":\"\"},\"context\":{\"arguments\":{\"b\":\"c\"}}}}\n"
+    "{\"jsonrpc\":\"2.0\",\"id\":12,\"method\":\"resources/subscribe\",\"params\":{\"uri\":\"x:fixed\"}}\n"
+    "{\"jsonrpc\":\"2.0\",\"id\":13,\"method\":\"resources/subscribe\",\"params\":{\"uri\":\"x:a/b\"}}\n"
+    "{\"jsonrpc\":\"2.0\",\"id\":14,\"method\":\"subscriptions/listen\",\"params\":{\"notifications\":{\"promptsListChanged\":true,"
+    "\"resourceSubscriptions\":[\"x:fixed\",\"x:a/b\",\"x:fixed\"]}," MODERN "}}\n"
+    "{\"jsonrpc\":\"2.0\",\"id\":15,\"method\":\"tools/call\",\"params\":{\"name\":\"touch\"}}\n"
+    "{\"jsonrpc\":\"2.0\",\"id\":16,\"method\":\"resources/unsubscribe\",\"params\":{\"uri\":\"x:a/b\"}}\n"
+    "{\"jsonrpc\":\"2.0\",\"id\":17,\"method\":\"completion/complete\",\"params\":{\"ref\":{\"type\":\"ref/resource\",\"uri\":\"x:{a}/{b}\"},"
+    "\"argument\":{\"name\":\"late\",\"value\":\"\"}," MODERN "}}\n"
+    "{\"jsonrpc\":\"2.0\",\"id\":18,\"method\":\"ping\"}\n";
+/* All but 3 is answered, the listen at the end; and six notes: the acknowledgement, the prompts' change in two ways, the resource's
+   in two, the tools' (what the touch adds). */
+enum { FEATURE_ANSWERS = 17, FEATURE_NOTES = 6 };
+
 /* The answers of the run without a fault; and whether each has come in this one. */
+static const char *asked = script;
+static size_t asked_len = sizeof script - 1;
+static int notes;
 static char *good[20];
 static int came[20];
 static struct { char text[65536]; size_t len; } got;
@@ -347,6 +378,7 @@ static void take_answers(void)
             continue;
         }
         if (m.kind == MCP_MSG_BATCH) mcp_json_each(v, m.batch) { mcp_msg one; mcp_msg_classify(v, &one); one_answer(&a, &one); }
+        else if (m.kind == MCP_MSG_NOTIFICATION) notes += strncmp(m.method, "notifications/cancelled", 23) != 0;
         else if (m.kind == MCP_MSG_RESULT || m.kind == MCP_MSG_ERROR) {
             if (m.id) one_answer(&a, &m);
             else went_badly(MCP_ERR_PEER, mcp_json_str(mcp_json_get(m.error, "message"), ""));
@@ -370,8 +402,8 @@ static ptrdiff_t feed(void *user, void *buf, size_t n)
         n = 1;
     }
     if (n > 700) n = 700;
-    if (n > sizeof script - 1 - fed) n = sizeof script - 1 - fed;
-    memcpy(buf, script + fed, n);
+    if (n > asked_len - fed) n = asked_len - fed;
+    memcpy(buf, asked + fed, n);
     fed += n;
     return (ptrdiff_t)n;
 }
@@ -420,6 +452,87 @@ static void bytes_server(void)
     do rc = mcp_server_step(s, NULL, 0); while (rc == MCP_OK);
     finish_server(s, rc);
     take_answers();
+}
+
+/* -- the same with resources, prompts and completion */
+
+static void offer(mcp_req *r, void *user)
+{
+    const char *a = mcp_req_var(r, "a");
+    const char *values[1];
+    mcp_id id;
+    (void)user;
+    values[0] = mcp_arg_str(r, "b", "none");
+    if ((a && strcmp(a, "late") == 0) || strcmp(mcp_req_completes(r, NULL), "late") == 0) {
+        id = mcp_req_defer(r);
+        if (!id) mcp_req_fail(r, "no memory to wait");
+        else if (!mcp_server_after(mcp_req_server(r), 1, late, (void *)(uintptr_t)id)) mcp_req_fail(r, "no memory for a timer");
+    } else if (a) {
+        mcp_req_add_text(r, a, MCP_NTS);
+        mcp_req_add_resource(r, NULL, "text/plain", mcp_req_var(r, "b"), 1, true);
+        mcp_req_cache(r, 5, MCP_SCOPE_PUBLIC);
+        mcp_req_done(r);
+    } else if (*mcp_req_completes(r, NULL)) mcp_req_values(r, values, 1, 1, false);
+    else {
+        mcp_req_role(r, "assistant");
+        mcp_req_add_text(r, mcp_arg_str(r, "a", ""), MCP_NTS);
+        mcp_req_add_link(r, "x:fixed", "n", NULL);
+        mcp_req_done(r);
+    }
+}
+
+static void touch(mcp_req *r, void *user)
+{
+    mcp_server *s = mcp_req_server(r);
+    mcp_tool t = {0};
+    (void)user;
+    t.name = "added";
+    t.fn = say;
+    if (mcp_server_tool(s, &t) != MCP_OK) { mcp_req_failf(r, "not added: %s", mcp_server_error(s)); return; }
+    mcp_server_updated(s, "x:fixed");
+    mcp_server_changed(s, MCP_LIST_PROMPTS);
+    mcp_req_text(r, "touched");
+}
+
+static bool sees_all(mcp_req *r, int kind, const char *name, void *user)
+{
+    (void)r; (void)kind; (void)name; (void)user;
+    return true;
+}
+
+static void features_server(void)
+{
+    mcp_server_desc d = {0};
+    mcp_server *s;
+    mcp_resource x = {0};
+    mcp_prompt p = {0};
+    mcp_tool t = {0};
+    int rc;
+    d.io.read = feed;
+    d.io.write = keep;
+    d.now_ms = ticks;
+    d.alloc = counting;
+    d.visible = sees_all;
+    asked = features;
+    answers = FEATURE_ANSWERS;
+    asked_len = sizeof features - 1;
+    fed = 0;
+    notes = 0;
+    s = new_server(&d);
+    x.uri = "x:fixed"; x.mime = "text/plain"; x.data = "content"; x.data_size = MCP_NTS; x.annotations = "{\"priority\":1}";
+    mcp_server_resource(s, &x);
+    memset(&x, 0, sizeof x);
+    x.uri = "x:{a}/{b}"; x.fn = x.complete = offer;
+    mcp_server_resource(s, &x);
+    p.name = "p"; p.description = "d"; p.fn = p.complete = offer; p.arguments = "[{\"name\":\"a\",\"required\":true}]";
+    mcp_server_prompt(s, &p);
+    t.name = "touch"; t.fn = touch;
+    mcp_server_tool(s, &t);
+    do rc = mcp_server_step(s, NULL, 0); while (rc == MCP_OK);
+    finish_server(s, rc);
+    take_answers();
+    if (!fault.at) expect(notes == FEATURE_NOTES, "not all notes came");
+    if (went.status == MCP_OK && fault.how != END && notes != FEATURE_NOTES) expect(false, "a note is missing, and nobody was told");
 }
 
 /* A server whose handler asks. What it is sent next depends on what it has said. */
@@ -1076,6 +1189,7 @@ int main(int argc, char **argv)
         { "a client that is asked, legacy", asked_legacy, CALLS | ALLOCATIONS },
         { "an asking server", asking_server, ALLOCATIONS },
         { "a server on a stream", bytes_server, CALLS | ALLOCATIONS },
+        { "a server with resources and prompts", features_server, CALLS | ALLOCATIONS },
         { "a server on stdin and stdout", stdio_server, CALLS | ALLOCATIONS },
         { "a server on a socket", socket_server, CALLS | ALLOCATIONS }
     };
