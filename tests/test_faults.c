@@ -1049,7 +1049,7 @@ static void on_script_note(mcp_client *c, const char *method, const mcp_json *pa
     acks += strcmp(method, "notifications/subscriptions/acknowledged") == 0;
 }
 
-static void asked(bool legacy)
+static void asked_of(bool legacy)
 {
     static const char *const uris[] = { "u", "v", NULL };
     mcp_client_desc d = {0};
@@ -1096,8 +1096,8 @@ static void asked(bool legacy)
     if (!fault.at) expect(went.right == 5, "not all answers came");
 }
 
-static void asked_modern(void) { asked(false); }
-static void asked_legacy(void) { asked(true); }
+static void asked_modern(void) { asked_of(false); }
+static void asked_legacy(void) { asked_of(true); }
 
 /* -- all faults of a session ----------------------------------------------------------------------------------------- */
 
