@@ -346,9 +346,9 @@ typedef struct mcp_reply {
 } mcp_reply;
 typedef void (*mcp_reply_fn)(const mcp_reply *reply, void *user);
 
-/* What there is to show, pieces joined by LF: the text blocks of a tool result, the texts of a resource or of a prompt's
-   messages, the values of a completion; "" if there is none. Of a call that failed, the message. *len (may be NULL)
-   for texts with NULs. */
+/* What there is to show, pieces joined by LF: the text blocks of a tool result, the texts of a resource or of the
+   messages of a prompt, the values of a completion; "" if there is none. Of a call that failed, the message. *len (may
+   be NULL) for texts with NULs. */
 MCP_API const char *mcp_reply_text    (const mcp_reply *r, size_t *len);
 /* The n-th (from 0) piece that is bytes and not text: an image, a sound, a blob; of a tool result, a resource or a
    prompt. Decoded; *len bytes, *mime is its type ("" if not told). NULL: there are fewer, or no memory, or it is not
@@ -794,7 +794,7 @@ typedef struct mcp_client_desc {
                                                sentences; default: inherited */
     /* and hand it on; implies capture_stderr */
     void (*on_stderr)(mcp_client *c, const char *bytes, size_t n, void *user);
-    const char *capabilities;               /* JSON object; default {} */
+    const char *capabilities;               /* JSON object; default {}. What on_ask is asked follows from it */
     int era; /* MCP_ERA_BOTH: probe with server/discover, then fall back (a server that
                 exits at the probe is started once more); or what an earlier client found */
     int start_timeout_ms;                   /* until ready; default 60,000 */
@@ -9113,7 +9113,8 @@ static void mcpi_call_quiet_end(mcp_client *c, const mcpi_call *k, const mcp_rep
     mcpi_entry *e = (mcpi_entry *)mcpi_slots_get(&c->slots, k->listen);
     mcpi_call *to = e && e->kind == MCPI_ENTRY_CALL ? e->call : NULL;
     const char *uri = k->text + k->len[MCPI_PART_METHOD] + sizeof "\"uri\":" - 1;
-    if (r->status != MCP_OK) mcpi_client_log(c, 1, "%.*s was not done: %s", (int)k->len[MCPI_PART_METHOD], k->text, r->message);
+    if (r->status != MCP_OK)
+        mcpi_client_log(c, 1, "%.*s was not done: %s", (int)k->len[MCPI_PART_METHOD], k->text, r->message);
     if (!to) return;
     if (r->status == MCP_OK) {
         if (to->len[MCPI_PART_INPUT]) (void)mcpi_call_add(c, to, ",", 1);
@@ -9337,7 +9338,8 @@ static const char *mcpi_call_fault(const mcp_call *call)
     if (named != 1) return "a call needs one of tool, prompt, uri and method";
     if (call->params && !call->method) return "params belongs to method";
     if (call->complete && !call->prompt && !call->uri) return "complete belongs to prompt or uri";
-    if (call->args && !call->tool && !call->prompt && !call->complete) return "args belongs to tool, prompt or complete";
+    if (call->args && !call->tool && !call->prompt && !call->complete)
+        return "args belongs to tool, prompt or complete";
     if (call->log_level && mcpi_word_of(mcpi_log_levels, call->log_level) < 0) return "there is no such log_level";
     return NULL;
 }
@@ -9650,7 +9652,8 @@ static bool mcpi_client_is_full(mcp_client *c)
 /* Will the parts be needed again? For the next page, or for the next round with more input. */
 static bool mcpi_call_goes_on(const mcp_client *c, const mcpi_call *k)
 {
-    if (k->each || k->known == MCPI_METHOD_LISTEN || c->phase != MCPI_PHASE_READY || mcpi_call_is_kept(c, k)) return true;
+    if (c->phase != MCPI_PHASE_READY || k->each || k->known == MCPI_METHOD_LISTEN) return true;
+    if (mcpi_call_is_kept(c, k)) return true;
     return k->known >= 0 && k->known < MCPI_METHOD_TOOLS_LIST && (c->era == MCP_ERA_MODERN || c->can & MCPI_CAN_URL);
 }
 
@@ -9917,7 +9920,7 @@ static void mcpi_call_overdue(mcp_client *c, mcpi_call *k)
 /* -- forms ------------------------------------------------------------------------------------------------------- */
 /* What an elicitation asks for is a flat object of simple fields, described in a small part of JSON Schema: strings
    with a length and a format, numbers with bounds, booleans, and choices, of one or of several. So the check below is
-   whole, without a validator. It is on the server's side: what does not fit never leaves.
+   whole, without a validator, and what does not fit never leaves.
    https://modelcontextprotocol.io/specification/2026-07-28/client/elicitation#requested-schema */
 
 /* Does s begin like the pattern, in which each 0 stands for a digit? */
@@ -10905,6 +10908,21 @@ static void mcpi_client_taken_back(mcp_client *c, const mcp_json *id)
     }
 }
 
+/* What the server will not tell, though it was asked to. */
+static void mcpi_listen_compare(mcp_client *c, const mcpi_call *k, const mcp_json *agreed)
+{
+    mcp_arena a;
+    const mcp_json *v;
+    if (!c->d.log.fn) return;
+    mcp_arena_init(&a, &c->d.alloc, 0);
+    for (v = mcp_json_first(mcpi_listen_filter(k, &a)); v; v = mcp_json_next(v)) {
+        const mcp_json *got = mcp_json_get(agreed, mcp_json_key(v));
+        if (mcp_json_type(v) == MCP_JSON_ARRAY ? mcp_json_size(got) < mcp_json_size(v) : !mcp_json_bool(got, false))
+            mcpi_client_log(c, 1, "the server will not tell all of %s", mcp_json_key(v));
+    }
+    mcp_arena_free(&a);
+}
+
 /* Does it belong to a subscription that is open, and has that begun? Else it is nothing to us. */
 static bool mcpi_client_listens(mcp_client *c, int change, const mcp_json *params)
 {
@@ -10913,6 +10931,7 @@ static bool mcpi_client_listens(mcp_client *c, int change, const mcp_json *param
     if (k && k->known == MCPI_METHOD_LISTEN && change == 0 && !k->acked) {
         k->acked = true;
         mcpi_slots_deadline(&c->slots, &k->head.item, k->end);
+        mcpi_listen_compare(c, k, mcp_json_get(params, "notifications"));
         return true;
     }
     if (k && k->known == MCPI_METHOD_LISTEN && change && k->acked) return true;

@@ -126,7 +126,12 @@ static void print_entry(const mcp_json *v)
 {
     const char *uri = *str(v, "uri") ? str(v, "uri") : str(v, "uriTemplate");
     print(stdout, *uri ? uri : str(v, "name"), 0);
-    if (*uri) { fputs("    ", stdout); put(stdout, str(v, "name"), 4); if (*str(v, "mimeType")) { fputs(", ", stdout); put(stdout, str(v, "mimeType"), 4); } putchar('\n'); }
+    if (*uri) {
+        fputs("    ", stdout);
+        put(stdout, str(v, "name"), 4);
+        if (*str(v, "mimeType")) { fputs(", ", stdout); put(stdout, str(v, "mimeType"), 4); }
+        putchar('\n');
+    }
     if (*str(v, "description")) print(stdout, str(v, "description"), 4);
     mcp_json_each(a, mcp_json_get(v, "arguments")) {
         fputs("      ", stdout);
@@ -232,7 +237,12 @@ static bool ask_field(mcp_writer *w, const mcp_json *field)
     fputs(" (", stderr);
     put(stderr, type, 0);
     mcp_json_each(v, mcp_json_get(field, "enum")) { fputs(", ", stderr); put(stderr, mcp_json_str(v, "?"), 0); }
-    mcp_json_each(v, mcp_json_get(field, "oneOf")) { fputs(", ", stderr); put(stderr, str(v, "const"), 0); fputs(" = ", stderr); put(stderr, str(v, "title"), 0); }
+    mcp_json_each(v, mcp_json_get(field, "oneOf")) {
+        fputs(", ", stderr);
+        put(stderr, str(v, "const"), 0);
+        fputs(" = ", stderr);
+        put(stderr, str(v, "title"), 0);
+    }
     if (fallback) { fputs(", or else ", stderr); put(stderr, mcp_json_str(fallback, "its default"), 0); }
     fputs("): ", stderr);
     if (!fgets(line, sizeof line, stdin)) return false;

@@ -678,11 +678,21 @@ static void on_notify(mcp_client *c, const char *method, const mcp_json *params,
     if (heard.cancel) (void)mcp_client_cancel(c, heard.cancel, NULL);
 }
 
+static char g_log[512];
+static void on_log(int level, const char *text, void *user)
+{
+    (void)user;
+    if (level == 1 && strlen(g_log) + strlen(text) + 2 < sizeof g_log) strcat(strcat(g_log, text), "\n");
+}
+
 static mcp_client *listening(peer *p, int era, const char *init)
 {
     mcp_client_desc d = desc_of(p, era);
     mcp_client *c;
     memset(&heard, 0, sizeof heard);
+    g_log[0] = 0;
+    d.log.fn = on_log;
+    d.log.level = 1;
     d.on_notify = on_notify;
     if (!init) return ready(p, &d);
     c = mcp_client_new(&d);
@@ -724,6 +734,7 @@ TEST(listen_modern)
     tell(c, &p, "notifications/subscriptions/acknowledged", id, ",\"notifications\":{\"toolsListChanged\":true}");
     EQ_INT(heard.n, 1);
     EQ_STR(heard.method, "notifications/subscriptions/acknowledged");
+    EQ_STR(g_log, "the server will not tell all of resourcesListChanged\nthe server will not tell all of promptsListChanged\nthe server will not tell all of resourceSubscriptions\n");
     g_now += 3600000;                                                    /* it has no time-out now */
     turns(c, 1);
     say(&p, "{\"jsonrpc\":\"2.0\",\"id\":7,");                           /* nor is it "the only request" that noise could be meant for */
