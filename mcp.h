@@ -708,8 +708,9 @@ MCP_API int  mcp_req_add_json    (mcp_req *r, const char *block, size_t len);   
 MCP_API int  mcp_req_role        (mcp_req *r, const char *role);
 /* Caching hints for this answer, in place of the server's or the resource's: lists and resources. */
 MCP_API int  mcp_req_cache       (mcp_req *r, int ttl_ms, int scope);
-/* The answer to a completion, best first: at most 100 of the n values go out. total: how many there are, or -1. more:
-   there are more than these. https://modelcontextprotocol.io/specification/2026-07-28/server/utilities/completion */
+/* The answer to a completion, which has no content; MCP_ERR_MISUSE elsewhere. Best first: at most 100 of the n values go
+   out. total: how many there are, or -1. more: there are more than these.
+   https://modelcontextprotocol.io/specification/2026-07-28/server/utilities/completion */
 MCP_API int  mcp_req_values      (mcp_req *r, const char *const *values, int n, int total, bool more);
 /* structuredContent: any JSON value (an object, to be seen by legacy peers), as text, or written through a writer
    whose top is that value. Its text is added as a text block if there is no content. Then mcp_req_done. */
@@ -4404,6 +4405,7 @@ static void mcpi_map_free(const mcp_allocator *a, mcpi_map *m)
 /* -- what there is ----------------------------------------------------------------------------------------------- */
 
 enum { MCPI_MISSED_URIS = 16 };
+enum { MCPI_URI_MAX = 65536 };             /* bytes of one that a template may fit, or that is watched */
 enum { MCPI_ONLY_LEGACY = 1, MCPI_ONLY_MODERN = 2, MCPI_FIXED = 4, MCPI_EARLY = 8, MCPI_BUILTIN = 16 };
 
 /* A method points at what it does, and what only some servers do is named only by the function that a program calls
@@ -5072,11 +5074,18 @@ int mcp_req_end(mcp_req *r)
    block with a role around it. The contents of a resource are what stands inside an embedded resource, without the
    block around it. */
 
+/* Its answer is values, and no content. */
+static bool mcpi_is_completion(const mcp_req *r)
+{
+    return !r->feature && strcmp(r->method, "completion/complete") == 0;
+}
+
 /* A writer inside the array that the pieces stand in; NULL when r cannot be answered. */
 static mcp_writer *mcpi_pieces(mcp_req *r, int *rc)
 {
     mcp_writer *w;
     *rc = mcpi_req_open(r);
+    if (*rc == MCP_OK && mcpi_is_completion(r)) *rc = MCP_ERR_MISUSE;
     if (*rc != MCP_OK) return NULL;
     w = mcpi_body(r);
     if (r->content) return w;
@@ -5222,7 +5231,7 @@ int mcp_req_add_json(mcp_req *r, const char *block, size_t len)
 
 mcp_writer *mcp_req_structure(mcp_req *r)
 {
-    if (mcpi_req_open(r) != MCP_OK || (r->feature && r->feature->kind != MCPI_TOOLS)) return NULL;
+    if (mcpi_req_open(r) != MCP_OK || (r->feature && r->feature->kind != MCPI_TOOLS) || mcpi_is_completion(r)) return NULL;
     (void)mcpi_body(r);
     mcp_writer_reset(&r->extra);
     r->structured = true;
@@ -5274,6 +5283,7 @@ static int mcpi_only_text(mcp_req *r, const char *text, size_t len, bool is_erro
     mcpi_place p;
     int rc = mcpi_req_answers(r);
     if (rc != MCP_OK) return rc;
+    if (mcpi_is_completion(r)) return MCP_ERR_MISUSE;
     r->begun = false;
     if (len == MCP_NTS) len = text ? strlen(text) : 0;
     if (r->feature && r->feature->kind != MCPI_TOOLS) {
@@ -5846,7 +5856,7 @@ static int mcpi_sub_add(mcp_conn *c, mcp_req *listen, const mcp_json *uri)
     mcpi_watch *w = (mcpi_watch *)mcpi_map_find(&s->watches, text, n);
     mcpi_sub *b;
     if (listen ? mcpi_is_watching(w, listen) : mcpi_map_find(&c->subs, text, n) != NULL) return MCP_OK;
-    if (c->sub_count >= (size_t)s->d.max_subscriptions) return MCP_ERR_LIMIT;
+    if (n > MCPI_URI_MAX || c->sub_count >= (size_t)s->d.max_subscriptions) return MCP_ERR_LIMIT;
     b = (mcpi_sub *)mcpi_zalloc(&s->alloc, sizeof *b);
     if (!b) return MCP_ERR_MEMORY;
     if (!w) w = mcpi_watch_new(s, text, n);
@@ -6146,7 +6156,7 @@ static void mcpi_do_prompts_get(mcp_req *r)
 
 /* A template is cut into parts: literal text, and variables. */
 typedef struct mcpi_part { const char *text; size_t len; char kind; } mcpi_part;   /* kind: 0 literal, 'v' or '+' */
-enum { MCPI_PARTS_MAX = 61, MCPI_URI_MAX = 65536 };
+enum { MCPI_PARTS_MAX = 61 };
 
 /* The number of parts, or -1: it is none that we know, or too long. */
 static int mcpi_template_cut(const char *t, mcpi_part *part)
@@ -6318,9 +6328,11 @@ static void mcpi_do_read(mcp_req *r)
 
 int mcp_req_values(mcp_req *r, const char *const *values, int n, int total, bool more)
 {
-    mcp_writer *w = mcp_req_begin(r);
-    int i;
-    if (!w) return mcpi_req_answers(r);
+    mcp_writer *w;
+    int i, rc = mcpi_req_answers(r);
+    if (rc == MCP_OK && !mcpi_is_completion(r)) rc = MCP_ERR_MISUSE;
+    if (rc != MCP_OK) return rc;
+    w = mcp_req_begin(r);
     mcp_put_object(w, "completion");
     mcp_put_array(w, "values");
     for (i = 0; values && i < n && i < 100; i++) mcp_put_str(w, NULL, values[i] ? values[i] : "");
@@ -7684,7 +7696,8 @@ static void mcpi_tell_list(mcp_conn *c, int kind)
                                   "notifications/prompts/list_changed\0";
     const char *method = mcpi_word_at(methods, kind);
     size_t i;
-    if (c->initialized) (void)mcpi_conn_broke(c, mcpi_send_note(c->s, &c->st, method, NULL));
+    if (c->initialized && mcpi_has_list(c->s, kind))
+        (void)mcpi_conn_broke(c, mcpi_send_note(c->s, &c->st, method, NULL));
     for (i = 0; i < c->inflight.cells; i++) {
         mcp_req *r = mcpi_req_of_key(c->inflight.cell[i]);
         if (!r || !r->listen || !(r->filter >> kind & 1)) continue;

@@ -236,8 +236,11 @@ static void quiet(int level, const char *text, void *user)
 static void late(void *owner, void *arg)
 {
     mcp_req *r = owner ? mcp_server_req((mcp_server *)owner, (mcp_id)(uintptr_t)arg) : NULL;
+    const char *values[1];
+    values[0] = "late";
     mcp_req_progress(r, 1, 2, "half");
-    mcp_req_text(r, "late");
+    if (*mcp_req_completes(r, NULL)) mcp_req_values(r, values, 1, -1, false);
+    else mcp_req_text(r, "late");
 }
 
 static void say(mcp_req *r, void *user)

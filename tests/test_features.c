@@ -546,6 +546,7 @@ static void pieces(mcp_req *r, void *user)
         EQ_INT(mcp_req_add_link(r, "x:l", "n", "text/plain"), MCP_OK);
         EQ_INT(mcp_req_add_json(r, "{\"type\":\"text\",\"text\":\"j\"}", MCP_NTS), MCP_OK);
         EQ_INT(mcp_req_structured(r, "{}", 2), MCP_ERR_MISUSE);
+        EQ_INT(mcp_req_values(r, NULL, 0, -1, false), MCP_ERR_MISUSE);
         EQ_INT(mcp_req_done(r), MCP_OK);
     } else if (!strcmp(what, "fail")) EQ_INT(mcp_req_fail(r, "no"), MCP_OK);
     else if (!strcmp(what, "args")) {
@@ -656,6 +657,13 @@ static void completes(mcp_req *r, void *user)
     else if (!strcmp(name, "some")) EQ_INT(mcp_req_values(r, values, 2, 4000, true), MCP_OK);
     else if (!strcmp(name, "null")) { values[1] = NULL; EQ_INT(mcp_req_values(r, values, 3, -1, false), MCP_OK); }
     else if (!strcmp(name, "none")) EQ_INT(mcp_req_values(r, NULL, 7, 0, false), MCP_OK);
+    else if (!strcmp(name, "content")) {                          /* a completion has no content */
+        EQ_INT(mcp_req_text(r, "x"), MCP_ERR_MISUSE);
+        EQ_INT(mcp_req_add_text(r, "x", 1), MCP_ERR_MISUSE);
+        EQ_INT(mcp_req_add_image(r, "image/png", "x", 1), MCP_ERR_MISUSE);
+        EQ_INT(mcp_req_structured(r, "{}", 2), MCP_ERR_MISUSE);
+        EQ_INT(mcp_req_done(r), MCP_ERR_MISUSE);
+    } else if (!strcmp(name, "fail")) EQ_INT(mcp_req_fail(r, "no index"), MCP_OK);
     else if (!strcmp(name, "late")) { late_id = mcp_req_defer(r); CHECK(late_id != 0); }
     else {
         char said[64];
@@ -715,6 +723,8 @@ TEST(completion)
     CHECK(strstr(complete(&p, LEGACY, P, "some", ""), "{\"values\":[\"v0\",\"v1\"],\"total\":4000,\"hasMore\":true}") != NULL);
     CHECK(strstr(complete(&p, LEGACY, P, "null", ""), "{\"values\":[\"v0\",\"\",\"v2\"],\"hasMore\":false}") != NULL);
     CHECK(strstr(complete(&p, LEGACY, P, "none", ""), "{\"values\":[],\"total\":0,\"hasMore\":false}") != NULL);
+    CHECK(strstr(complete(&p, LEGACY, P, "content", ""), "the handler did not answer") != NULL);
+    CHECK(strstr(complete(&p, LEGACY, P, "fail", ""), "\"code\":-32603,\"message\":\"no index\"") != NULL);
     /* what cannot be completed has no values, and is no error */
     CHECK(strstr(complete(&p, LEGACY, "{\"type\":\"ref/prompt\",\"name\":\"plain\"}", "a", ""), "\"completion\":{\"values\":[],\"total\":0,\"hasMore\":false}") != NULL);
     CHECK(strstr(complete(&p, LEGACY, "{\"type\":\"ref/resource\",\"uri\":\"x:fixed\"}", "a", ""), "\"completion\":{\"values\":[]") != NULL);
@@ -1183,6 +1193,22 @@ TEST(filters_that_are_cut)
     end(s, &p);
 }
 
+/* A session is told of lists that there are. */
+TEST(no_news_of_what_is_not_there)
+{
+    mcp_server *s = server();
+    peer p = join(s);
+    EQ_INT(tool(s, "t", nothing), MCP_OK);
+    legacy(&p);
+    EQ_INT(mcp_server_changed(s, 15), MCP_OK);
+    EQ_STR(hear(&p), NOTE("tools"));
+    EQ_INT(prompt(s, "p", nothing, NULL), MCP_OK);
+    EQ_STR(hear(&p), NOTE("prompts"));
+    EQ_INT(mcp_server_remove(s, MCP_LIST_PROMPTS, "p"), MCP_OK);
+    EQ_STR(hear(&p), NOTE("prompts"));
+    end(s, &p);
+}
+
 /* Templates alone make resources, and their listens. */
 TEST(listens_for_templates)
 {
@@ -1332,6 +1358,16 @@ TEST(too_many_subscriptions)
     EQ_STR(ask(&p, LEGACY, "resources/subscribe", "\"uri\":\"x:5\""), OK_LINE);
     EQ_STR(ask(&p, LEGACY, "resources/unsubscribe", "\"uri\":\"x:5\""), OK_LINE);
     EQ_STR(ask(&p, LEGACY, "resources/subscribe", "\"uri\":\"x:6\""), OK_LINE);
+    {                                                             /* nor is one of any length kept */
+        char *line = (char *)malloc(70100);
+        EQ_STR(ask(&p, LEGACY, "resources/unsubscribe", "\"uri\":\"x:2\""), OK_LINE);
+        snprintf(line, 70100, "\"uri\":\"%070000d\"", 0);
+        CHECK(strstr(ask(&p, LEGACY, "resources/subscribe", line), "-31000") != NULL);
+        line[7 + 65536] = '"';
+        line[8 + 65536] = 0;
+        EQ_STR(ask(&p, LEGACY, "resources/subscribe", line), OK_LINE);
+        free(line);
+    }
     EQ_INT(mcp_server_updated(s, "x:3"), MCP_OK);
     EQ_INT(mcp_server_updated(s, "x:6"), MCP_OK);
     EQ_STR(hear(&p), UPDATED("x:6"));
@@ -1480,6 +1516,7 @@ int main(void)
     RUN(changes_told_to_sessions);
     RUN(changes_told_to_listens);
     RUN(filters_that_are_cut);
+    RUN(no_news_of_what_is_not_there);
     RUN(listens_for_templates);
     RUN(missed_changes_are_told_later);
     RUN(too_many_subscriptions);
