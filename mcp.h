@@ -3849,6 +3849,150 @@ static void   mcpi_child_signal(mcpi_child *ch, int sig);
 static void   mcpi_child_reap  (mcpi_child *ch, bool kill_group);
 static size_t mcpi_child_why   (const mcpi_child *ch, char *buf, size_t cap);
 #endif
+#if !defined(MCP_NO_SERVER) || !defined(MCP_NO_CLIENT)
+/* -- forms ------------------------------------------------------------------------------------------------------- */
+/* What an elicitation asks for is a flat object of simple fields, described in a small part of JSON Schema: strings
+   with a length and a format, numbers with bounds, booleans, and choices, of one or of several. So the check below is
+   whole, without a validator: on the client, so that what does not fit never leaves, and on the server, which trusts none.
+   https://modelcontextprotocol.io/specification/2026-07-28/client/elicitation#requested-schema */
+
+/* Does s begin like the pattern, in which each 0 stands for a digit? */
+static bool mcpi_field_pattern(const char *s, size_t n, const char *pattern)
+{
+    size_t i;
+    for (i = 0; pattern[i]; i++) {
+        if (i >= n) return false;
+        if (pattern[i] == '0' ? s[i] < '0' || s[i] > '9' : s[i] != pattern[i]) return false;
+    }
+    return true;
+}
+
+static int mcpi_field_pair(const char *s)
+{
+    return (s[0] - '0') * 10 + s[1] - '0';
+}
+
+static bool mcpi_field_date(const char *s, size_t n)
+{
+    int year, month, day, days;
+    if (!mcpi_field_pattern(s, n, "0000-00-00")) return false;
+    year = mcpi_field_pair(s) * 100 + mcpi_field_pair(s + 2);
+    month = mcpi_field_pair(s + 5);
+    day = mcpi_field_pair(s + 8);
+    days = month == 2 ? 28 + (year % 4 == 0 && (year % 100 != 0 || year % 400 == 0)) : 30 + ((month + month / 8) & 1);
+    return month >= 1 && month <= 12 && day >= 1 && day <= days;
+}
+
+/* RFC 3339: 2026-07-28T12:30:00.5+02:00 */
+static bool mcpi_field_time(const char *s, size_t n)
+{
+    size_t at = 19;
+    if (!mcpi_field_date(s, n) || n < 20 || (s[10] != 'T' && s[10] != 't')) return false;
+    if (!mcpi_field_pattern(s + 11, n - 11, "00:00:00") || mcpi_field_pair(s + 11) > 23 || mcpi_field_pair(s + 14) > 59
+        || mcpi_field_pair(s + 17) > 60) return false;
+    if (s[at] == '.') {
+        size_t digits = ++at;
+        while (at < n && s[at] >= '0' && s[at] <= '9') at++;
+        if (at == digits || at == n) return false;
+    }
+    if (s[at] == 'Z' || s[at] == 'z') return at + 1 == n;
+    return (s[at] == '+' || s[at] == '-') && at + 6 == n && mcpi_field_pattern(s + at + 1, 5, "00:00")
+        && mcpi_field_pair(s + at + 1) <= 23 && mcpi_field_pair(s + at + 4) <= 59;
+}
+
+/* A scheme, a colon, and something without blanks. */
+static bool mcpi_field_uri(const char *s, size_t n)
+{
+    size_t i, colon = 0;
+    for (i = 0; i < n; i++) {
+        unsigned char ch = (unsigned char)s[i], low = (unsigned char)(ch | 0x20);
+        bool letter = low >= 'a' && low <= 'z';
+        if (ch <= ' ' || ch == 0x7F) return false;
+        if (colon) continue;
+        if (ch == ':' && i) colon = i;
+        else if (!letter && (!i || !((ch >= '0' && ch <= '9') || ch == '+' || ch == '-' || ch == '.'))) return false;
+    }
+    return colon && colon + 1 < n;
+}
+
+/* One @ with something on both sides, and no blanks: what mail servers take is theirs to say. */
+static bool mcpi_field_email(const char *s, size_t n)
+{
+    const char *at = (const char *)memchr(s, '@', n);
+    size_t i;
+    for (i = 0; i < n; i++)
+        if ((unsigned char)s[i] <= ' ' || s[i] == 0x7F) return false;
+    return at && at > s && at + 1 < s + n && !memchr(at + 1, '@', (size_t)(s + n - at - 1));
+}
+
+static const char *mcpi_field_string(const mcp_json *schema, const mcp_json *v)
+{
+    const mcp_json *format = mcp_json_get(schema, "format");
+    size_t n, i;
+    int64_t chars = 0;
+    const char *s = mcp_json_text(v, &n);
+    if (mcp_json_type(v) != MCP_JSON_STRING) return "is not a string";
+    for (i = 0; i < n; i++) chars += ((unsigned char)s[i] & 0xC0) != 0x80;
+    if (chars < mcp_json_int(mcp_json_get(schema, "minLength"), 0)) return "is too short";
+    if (chars > mcp_json_int(mcp_json_get(schema, "maxLength"), INT64_MAX)) return "is too long";
+    if (mcpi_is(format, "email") && !mcpi_field_email(s, n)) return "is not an e-mail address";
+    if (mcpi_is(format, "uri") && !mcpi_field_uri(s, n)) return "is not a URI";
+    if (mcpi_is(format, "date") && !(n == 10 && mcpi_field_date(s, n))) return "is not a date like 2026-07-28";
+    if (mcpi_is(format, "date-time") && !mcpi_field_time(s, n)) return "is not a time like 2026-07-28T12:30:00Z";
+    return NULL;
+}
+
+static const char *mcpi_field_number(const mcp_json *schema, const mcp_json *v, bool integer)
+{
+    const mcp_json *min = mcp_json_get(schema, "minimum"), *max = mcp_json_get(schema, "maximum");
+    double x = mcp_json_num(v, 0);
+    if (mcp_json_type(v) != MCP_JSON_NUMBER) return "is not a number";
+    if (integer && mcp_json_int(v, 0) != mcp_json_int(v, 1) && x < 9e18 && x > -9e18) return "is not an integer";
+    if (min && x < mcp_json_num(min, x)) return "is under the minimum";
+    if (max && x > mcp_json_num(max, x)) return "is over the maximum";
+    return NULL;
+}
+
+/* Is it one of the choices, bare (enum) or with titles (oneOf, anyOf)? True if there are none. */
+static bool mcpi_field_choice(const mcp_json *schema, const mcp_json *v)
+{
+    const mcp_json *bare = mcp_json_get(schema, "enum"), *i, *list = bare;
+    if (!list) list = mcp_json_get(schema, "oneOf");
+    if (!list) list = mcp_json_get(schema, "anyOf");
+    if (mcp_json_type(list) != MCP_JSON_ARRAY) return true;
+    for (i = mcp_json_first(list); i; i = mcp_json_next(i))
+        if (mcpi_equal(bare ? i : mcp_json_get(i, "const"), v)) return true;
+    return false;
+}
+
+static const char *mcpi_field_array(const mcp_json *schema, const mcp_json *v)
+{
+    const mcp_json *i;
+    int64_t n = (int64_t)mcp_json_size(v);
+    if (mcp_json_type(v) != MCP_JSON_ARRAY) return "is not an array";
+    if (n < mcp_json_int(mcp_json_get(schema, "minItems"), 0)) return "has too few items";
+    if (n > mcp_json_int(mcp_json_get(schema, "maxItems"), INT64_MAX)) return "has too many items";
+    for (i = mcp_json_first(v); i; i = mcp_json_next(i)) {
+        if (mcp_json_type(i) != MCP_JSON_STRING) return "has an item that is not a string";
+        if (!mcpi_field_choice(mcp_json_get(schema, "items"), i)) return "has an item that is not one of the choices";
+    }
+    return NULL;
+}
+
+/* What is wrong with the value of a field: a sentence to stand behind its name. NULL: it fits. */
+static const char *mcpi_field_fault(const mcp_json *schema, const mcp_json *v)
+{
+    const mcp_json *type = mcp_json_get(schema, "type");
+    const char *why = NULL;
+    if (mcpi_is(type, "string")) why = mcpi_field_string(schema, v);
+    else if (mcpi_is(type, "number")) why = mcpi_field_number(schema, v, false);
+    else if (mcpi_is(type, "integer")) why = mcpi_field_number(schema, v, true);
+    else if (mcpi_is(type, "array")) return mcpi_field_array(schema, v);
+    else if (mcpi_is(type, "boolean") && mcp_json_type(v) != MCP_JSON_BOOL) why = "is not true or false";
+    return why || mcpi_field_choice(schema, v) ? why : "is not one of the choices";
+}
+#endif /* either end */
+
 /* ============================================================================================================== *
  * >>io  streams: framing what comes in, queueing what goes out                                                   *
  * ============================================================================================================== */
@@ -7347,7 +7491,7 @@ static const char *mcpi_query_fault(int method, const mcp_json *answer)
 static int mcpi_query_misfit(mcp_req *r, const char *key, const char *field, const char *why)
 {
     char text[256];
-    mcpi_say(text, sizeof text, "the answer to \"%.*s\" does not fit: %.*s%s%s", 64, key, 64, field, *field ? ": " : "",
+    mcpi_say(text, sizeof text, "the answer to \"%.*s\" does not fit: %.*s%s%s", 64, key, 64, field, *field ? " " : "",
              why);
     return mcpi_query_refuse(r, text);
 }
@@ -7412,68 +7556,13 @@ int mcp_req_ask(mcp_req *r, const char *key, const char *method, const char *par
 }
 
 /* -- asking: forms ------------------------------------------------------------------------------------------------ */
-/* The part of JSON Schema that they may use.
-   https://modelcontextprotocol.io/specification/2026-07-28/client/elicitation#requested-schema */
-
-static bool mcpi_field_outside(const mcp_json *f, const char *low, const char *high, double n)
-{
-    return n < mcp_json_num(mcp_json_get(f, low), n) || n > mcp_json_num(mcp_json_get(f, high), n);
-}
-
-/* One of the values to choose from, if there are such: `enum`, or the `const` of each entry of the others. */
-static bool mcpi_field_offers(const mcp_json *f, const mcp_json *v)
-{
-    const mcp_json *list = mcp_json_get(f, "enum"), *titled = NULL;
-    if (!list) list = titled = mcp_json_get(f, "oneOf");
-    if (!list) list = titled = mcp_json_get(f, "anyOf");
-    mcp_json_each(x, list)
-        if (mcpi_equal(titled ? mcp_json_get(x, "const") : x, v)) return true;
-    return !list;
-}
-
-/* NULL, or what is wrong with the value of a field. */
-static const char *mcpi_field_fault(const mcp_json *f, const mcp_json *v)
-{
-    enum { ARRAY, BOOLEAN, NUMBER, INTEGER, STRING };
-    int type = mcpi_word_of("array\0" "boolean\0" "number\0" "integer\0" "string\0",
-                            mcp_json_str(mcp_json_get(f, "type"), NULL));
-    mcp_type is = mcp_json_type(v);
-    double n = mcp_json_num(v, 0);
-    size_t i;
-    switch (type) {
-    case ARRAY:
-        if (is != MCP_JSON_ARRAY) return "not an array";
-        if (mcpi_field_outside(f, "minItems", "maxItems", (double)mcp_json_size(v))) return "too few or too many";
-        mcp_json_each(x, v) {
-            const char *fault = mcpi_field_fault(mcp_json_get(f, "items"), x);
-            if (fault) return fault;
-        }
-        return NULL;
-    case BOOLEAN:
-        if (is != MCP_JSON_BOOL) return "not a boolean";
-        break;
-    case NUMBER:
-    case INTEGER:
-        if (is != MCP_JSON_NUMBER) return "not a number";
-        if (type == INTEGER && n > -9e15 && n < 9e15 && n != (double)(int64_t)n) return "not an integer";
-        if (mcpi_field_outside(f, "minimum", "maximum", n)) return "too low or too high";
-        break;
-    case STRING:
-        if (is != MCP_JSON_STRING) return "not a string";
-        for (n = 0, i = 0; i < v->n; i++) n += ((unsigned char)v->u.text[i] & 0xC0) != 0x80;    /* characters */
-        if (mcpi_field_outside(f, "minLength", "maxLength", n)) return "too short or too long";
-        break;
-    default: break;
-    }
-    return mcpi_field_offers(f, v) ? NULL : "not one of the choices";
-}
 
 /* NULL, or what is wrong with a field of the form, and in *field which. */
 static const char *mcpi_fields_fault(const mcp_json *schema, const mcp_json *content, const char **field)
 {
     mcp_json_each(name, mcp_json_get(schema, "required")) {
         *field = mcp_json_str(name, "");
-        if (!mcp_json_get(content, *field)) return "it is required";
+        if (!mcp_json_get(content, *field)) return "is missing";
     }
     mcp_json_each(f, mcp_json_get(schema, "properties")) {
         const mcp_json *v = mcp_json_get(content, *field = mcp_json_key(f));
@@ -9934,146 +10023,6 @@ static void mcpi_call_overdue(mcp_client *c, mcpi_call *k)
 }
 
 /* -- forms ------------------------------------------------------------------------------------------------------- */
-/* What an elicitation asks for is a flat object of simple fields, described in a small part of JSON Schema: strings
-   with a length and a format, numbers with bounds, booleans, and choices, of one or of several. So the check below is
-   whole, without a validator, and what does not fit never leaves.
-   https://modelcontextprotocol.io/specification/2026-07-28/client/elicitation#requested-schema */
-
-/* Does s begin like the pattern, in which each 0 stands for a digit? */
-static bool mcpi_form_pattern(const char *s, size_t n, const char *pattern)
-{
-    size_t i;
-    for (i = 0; pattern[i]; i++) {
-        if (i >= n) return false;
-        if (pattern[i] == '0' ? s[i] < '0' || s[i] > '9' : s[i] != pattern[i]) return false;
-    }
-    return true;
-}
-
-static int mcpi_form_pair(const char *s)
-{
-    return (s[0] - '0') * 10 + s[1] - '0';
-}
-
-static bool mcpi_form_date(const char *s, size_t n)
-{
-    int year, month, day, days;
-    if (!mcpi_form_pattern(s, n, "0000-00-00")) return false;
-    year = mcpi_form_pair(s) * 100 + mcpi_form_pair(s + 2);
-    month = mcpi_form_pair(s + 5);
-    day = mcpi_form_pair(s + 8);
-    days = month == 2 ? 28 + (year % 4 == 0 && (year % 100 != 0 || year % 400 == 0)) : 30 + ((month + month / 8) & 1);
-    return month >= 1 && month <= 12 && day >= 1 && day <= days;
-}
-
-/* RFC 3339: 2026-07-28T12:30:00.5+02:00 */
-static bool mcpi_form_time(const char *s, size_t n)
-{
-    size_t at = 19;
-    if (!mcpi_form_date(s, n) || n < 20 || (s[10] != 'T' && s[10] != 't')) return false;
-    if (!mcpi_form_pattern(s + 11, n - 11, "00:00:00") || mcpi_form_pair(s + 11) > 23 || mcpi_form_pair(s + 14) > 59
-        || mcpi_form_pair(s + 17) > 60) return false;
-    if (s[at] == '.') {
-        size_t digits = ++at;
-        while (at < n && s[at] >= '0' && s[at] <= '9') at++;
-        if (at == digits || at == n) return false;
-    }
-    if (s[at] == 'Z' || s[at] == 'z') return at + 1 == n;
-    return (s[at] == '+' || s[at] == '-') && at + 6 == n && mcpi_form_pattern(s + at + 1, 5, "00:00")
-        && mcpi_form_pair(s + at + 1) <= 23 && mcpi_form_pair(s + at + 4) <= 59;
-}
-
-/* A scheme, a colon, and something without blanks. */
-static bool mcpi_form_uri(const char *s, size_t n)
-{
-    size_t i, colon = 0;
-    for (i = 0; i < n; i++) {
-        unsigned char ch = (unsigned char)s[i], low = (unsigned char)(ch | 0x20);
-        bool letter = low >= 'a' && low <= 'z';
-        if (ch <= ' ' || ch == 0x7F) return false;
-        if (colon) continue;
-        if (ch == ':' && i) colon = i;
-        else if (!letter && (!i || !((ch >= '0' && ch <= '9') || ch == '+' || ch == '-' || ch == '.'))) return false;
-    }
-    return colon && colon + 1 < n;
-}
-
-/* One @ with something on both sides, and no blanks: what mail servers take is theirs to say. */
-static bool mcpi_form_email(const char *s, size_t n)
-{
-    const char *at = (const char *)memchr(s, '@', n);
-    size_t i;
-    for (i = 0; i < n; i++)
-        if ((unsigned char)s[i] <= ' ' || s[i] == 0x7F) return false;
-    return at && at > s && at + 1 < s + n && !memchr(at + 1, '@', (size_t)(s + n - at - 1));
-}
-
-static const char *mcpi_form_string(const mcp_json *schema, const mcp_json *v)
-{
-    const mcp_json *format = mcp_json_get(schema, "format");
-    size_t n, i;
-    int64_t chars = 0;
-    const char *s = mcp_json_text(v, &n);
-    if (mcp_json_type(v) != MCP_JSON_STRING) return "is not a string";
-    for (i = 0; i < n; i++) chars += ((unsigned char)s[i] & 0xC0) != 0x80;
-    if (chars < mcp_json_int(mcp_json_get(schema, "minLength"), 0)) return "is too short";
-    if (chars > mcp_json_int(mcp_json_get(schema, "maxLength"), INT64_MAX)) return "is too long";
-    if (mcpi_is(format, "email") && !mcpi_form_email(s, n)) return "is not an e-mail address";
-    if (mcpi_is(format, "uri") && !mcpi_form_uri(s, n)) return "is not a URI";
-    if (mcpi_is(format, "date") && !(n == 10 && mcpi_form_date(s, n))) return "is not a date like 2026-07-28";
-    if (mcpi_is(format, "date-time") && !mcpi_form_time(s, n)) return "is not a time like 2026-07-28T12:30:00Z";
-    return NULL;
-}
-
-static const char *mcpi_form_number(const mcp_json *schema, const mcp_json *v, bool integer)
-{
-    const mcp_json *min = mcp_json_get(schema, "minimum"), *max = mcp_json_get(schema, "maximum");
-    double x = mcp_json_num(v, 0);
-    if (mcp_json_type(v) != MCP_JSON_NUMBER) return "is not a number";
-    if (integer && mcp_json_int(v, 0) != mcp_json_int(v, 1) && x < 9e18 && x > -9e18) return "is not an integer";
-    if (min && x < mcp_json_num(min, x)) return "is under the minimum";
-    if (max && x > mcp_json_num(max, x)) return "is over the maximum";
-    return NULL;
-}
-
-/* Is it one of the choices, bare (enum) or with titles (oneOf, anyOf)? True if there are none. */
-static bool mcpi_form_choice(const mcp_json *schema, const mcp_json *v)
-{
-    const mcp_json *bare = mcp_json_get(schema, "enum"), *i, *list = bare;
-    if (!list) list = mcp_json_get(schema, "oneOf");
-    if (!list) list = mcp_json_get(schema, "anyOf");
-    if (mcp_json_type(list) != MCP_JSON_ARRAY) return true;
-    for (i = mcp_json_first(list); i; i = mcp_json_next(i))
-        if (mcpi_equal(bare ? i : mcp_json_get(i, "const"), v)) return true;
-    return false;
-}
-
-static const char *mcpi_form_array(const mcp_json *schema, const mcp_json *v)
-{
-    const mcp_json *i;
-    int64_t n = (int64_t)mcp_json_size(v);
-    if (mcp_json_type(v) != MCP_JSON_ARRAY) return "is not an array";
-    if (n < mcp_json_int(mcp_json_get(schema, "minItems"), 0)) return "has too few items";
-    if (n > mcp_json_int(mcp_json_get(schema, "maxItems"), INT64_MAX)) return "has too many items";
-    for (i = mcp_json_first(v); i; i = mcp_json_next(i)) {
-        if (mcp_json_type(i) != MCP_JSON_STRING) return "has an item that is not a string";
-        if (!mcpi_form_choice(mcp_json_get(schema, "items"), i)) return "has an item that is not one of the choices";
-    }
-    return NULL;
-}
-
-/* What is wrong with the value of a field: a sentence to stand behind its name. NULL: it fits. */
-static const char *mcpi_form_fault(const mcp_json *schema, const mcp_json *v)
-{
-    const mcp_json *type = mcp_json_get(schema, "type");
-    const char *why = NULL;
-    if (mcpi_is(type, "string")) why = mcpi_form_string(schema, v);
-    else if (mcpi_is(type, "number")) why = mcpi_form_number(schema, v, false);
-    else if (mcpi_is(type, "integer")) why = mcpi_form_number(schema, v, true);
-    else if (mcpi_is(type, "array")) return mcpi_form_array(schema, v);
-    else if (mcpi_is(type, "boolean") && mcp_json_type(v) != MCP_JSON_BOOL) why = "is not true or false";
-    return why || mcpi_form_choice(schema, v) ? why : "is not one of the choices";
-}
 
 static bool mcpi_form_requires(const mcp_json *schema, const char *key)
 {
@@ -10097,8 +10046,8 @@ static bool mcpi_put_form(mcp_writer *w, const mcp_json *schema, const mcp_json 
         const char *key = mcp_json_key(field), *fault = NULL;
         const mcp_json *fallback = mcp_json_get(field, "default");
         v = mcp_json_get(content, key);
-        if (v) fault = mcpi_form_fault(field, v);
-        else if (fallback && !mcpi_form_fault(field, fallback)) mcp_put_json(w, key, fallback);
+        if (v) fault = mcpi_field_fault(field, v);
+        else if (fallback && !mcpi_field_fault(field, fallback)) mcp_put_json(w, key, fallback);
         else if (mcpi_form_requires(schema, key)) fault = "is missing";
         if (!fault) continue;
         (void)mcpi_say(why, cap, "%s %s", key, fault);

@@ -304,9 +304,9 @@ TEST(refusals)
     static const struct { const char *answer; int rc; const char *modern, *legacy; } t[] = {
         { "{\"action\":\"decline\"}", MCP_ERR_DECLINED, "the user declined", "the user declined" },
         { "{\"action\":\"cancel\",\"content\":null}", MCP_ERR_CANCELLED, "\"cancelled\"", "\"cancelled\"" },
-        { "{\"action\":\"accept\"}", MCP_ERR_PROTOCOL, "does not fit: name: it is required", "does not fit: name: it is required" },
-        { "{\"action\":\"accept\",\"content\":{\"name\":\"\"}}", MCP_ERR_PROTOCOL, "name: too short or too long", "name: too short or too long" },
-        { "{\"action\":\"accept\",\"content\":{\"name\":5}}", MCP_ERR_PROTOCOL, "name: not a string", "name: not a string" },
+        { "{\"action\":\"accept\"}", MCP_ERR_PROTOCOL, "does not fit: name is missing", "does not fit: name is missing" },
+        { "{\"action\":\"accept\",\"content\":{\"name\":\"\"}}", MCP_ERR_PROTOCOL, "name is too short", "name is too short" },
+        { "{\"action\":\"accept\",\"content\":{\"name\":5}}", MCP_ERR_PROTOCOL, "name is not a string", "name is not a string" },
         { "{\"action\":\"accept\",\"content\":[]}", MCP_ERR_PROTOCOL, "content is not an object", "content is not an object" },
         { "{\"action\":\"yes\"}", MCP_ERR_PROTOCOL, "action is not", "action is not" },
         { "{}", MCP_ERR_PROTOCOL, "action is not", "action is not" },
@@ -569,7 +569,7 @@ TEST(capabilities)
 {
     static const char form[] = MCP_JSON({"message": "m", "mode": "form", "requestedSchema": {"type": "object", "properties": {}}});
     static const char url[] = MCP_JSON({"message": "m", "mode": "url", "url": "https://a.b/c", "elicitationId": "x"});
-    static const char choices[] = MCP_JSON({"message": "m", "requestedSchema": {"type": "object", "properties": {"a": {"type": "array"}}}});
+    static const char choices[] = MCP_JSON({"message": "m", "requestedSchema": {"type": "object", "properties": {"a": {"type": "array", "items": {"type": "string", "enum": ["x"]}}}}});
     static const char tools[] = MCP_JSON({"messages": [], "maxTokens": 1, "tools": []});
     static const char context[] = MCP_JSON({"messages": [], "maxTokens": 1, "includeContext": "allServers"});
     static const char none[] = MCP_JSON({"messages": [], "maxTokens": 1, "includeContext": "none"});
@@ -731,7 +731,7 @@ TEST(forms)
         form_schema = schema;
         first(&p);
         snprintf(responses, sizeof responses, "{\"q\":{\"action\":\"accept\",\"content\":{\"f\":%s,\"more\":[]}}}", t[i].value);
-        HAS(modern(&p, responses), t[i].fits ? "fits" : "the answer to \\\"q\\\" does not fit: f: ");
+        HAS(modern(&p, responses), t[i].fits ? "fits" : "the answer to \\\"q\\\" does not fit: f ");
     }
     form_schema = "[";
     HAS(first(&p), "-32603");
