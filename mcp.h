@@ -8218,7 +8218,7 @@ static bool mcpi_server_fill(mcp_server *s, const mcp_server_desc *d)
     mcp_arena_init(&s->fixed, &s->alloc, 0);
     s->empty = mcp_json_parse(&s->fixed, "{}", 2, NULL);
     if (!s->empty || !mcpi_describe(s, d)) return false;
-    if (d->state_key && !(s->state_key = mcpi_strdup(&s->alloc, (const char *)d->state_key, d->state_key_size))) return false;
+    if (d->state_key && !(s->state_key = mcpi_strdup(&s->alloc, (const char *)d->state_key, s->d.state_key_size))) return false;
     s->has_logging = mcpi_says(s, "logging");
     for (kind = 0; kind < MCPI_KINDS; kind++)
         s->lists[kind].said = mcpi_says(s, mcpi_word_at(mcpi_list_names, kind == MCPI_TEMPLATES ? MCPI_RESOURCES : kind));
@@ -8343,6 +8343,7 @@ mcp_server *mcp_server_new(const mcp_server_desc *d)
     if (d->max_subscriptions <= 0) s->d.max_subscriptions = 10000;
     if (d->drain_ms <= 0) s->d.drain_ms = 1000;
     if (d->ttl_ms < 0) s->d.ttl_ms = 0;
+    if (d->state_key && d->state_key_size == MCP_NTS) s->d.state_key_size = strlen((const char *)d->state_key);
     if (d->ask_timeout_ms <= 0) s->d.ask_timeout_ms = 600000;
     if (d->state_ttl_ms <= 0) s->d.state_ttl_ms = 600000;
     s->peeked = -1;
@@ -8358,6 +8359,8 @@ mcp_server *mcp_server_new(const mcp_server_desc *d)
     }
     if (!d->name || !d->version)
         (void)mcpi_stick(s, mcpi_server_fail(s, MCP_ERR_ARGUMENT, "a server needs a name and a version"));
+    if (d->state_key && !d->state_key_size)         /* anybody could seal with that */
+        (void)mcpi_stick(s, mcpi_server_fail(s, MCP_ERR_ARGUMENT, "state_key without state_key_size"));
     mcpi_server_open(s, d);
     return s;
 }

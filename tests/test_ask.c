@@ -526,6 +526,20 @@ TEST(keys_of_states)
         end(a, &p);
     }
     memset(&d, 0, sizeof d);
+    d.state_key = "a text";
+    d.state_key_size = MCP_NTS;
+    a = with_tool(confirm);
+    EQ_INT(a->d.state_key_size, 6);
+    join_as(&p, a, "alice");
+    first(&p);
+    HAS(modern(&p, SURE), "secret");
+    end(a, &p);
+    d.state_key_size = 0;                           /* forgotten */
+    a = server_with(&d);
+    HAS(mcp_server_error(a), "state_key without state_key_size");
+    EQ_INT(mcp_server_step(a, NULL, 0), MCP_ERR_ARGUMENT);
+    mcp_server_free(a);
+    memset(&d, 0, sizeof d);
     d.random = no_random;
     a = with_tool(confirm);
     join_as(&p, a, "alice");
