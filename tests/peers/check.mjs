@@ -74,6 +74,34 @@ for (const kind of kinds) {
     check(`${kind.name}, worker_server: progress from a thread rises`, seen.length > 1 && seen.every((p, i) => i === 0 || p > seen[i - 1]), seen);
     await c.close();
   });
+  await attempt(`${kind.name}, docs_server`, async () => {
+    const name = what => `${kind.name}, docs_server: ${what}`;
+    const c = await connect(kind, bin("docs_server"));
+    check(name("resources"), (await c.listResources()).resources.map(r => r.uri).join() === "docs://pages");
+    check(name("templates"), (await c.listResourceTemplates()).resourceTemplates.map(r => r.uriTemplate).join() === "docs://page/{name}");
+    check(name("several contents"), (await c.readResource({ uri: "docs://pages" })).contents.map(x => x.uri).join() === "docs://page/install,docs://page/hello,docs://page/loop");
+    check(name("a template"), (await c.readResource({ uri: "docs://page/l%6Fop" })).contents[0].text.includes("mcp_server_step"));
+    // SDK 2 makes the number of the modern era of the legacy one.
+    const gone = await c.readResource({ uri: "docs://page/nothing" }).catch(e => e);
+    check(name("no such page"), gone instanceof Error && gone.code === (kind.v1 ? -32002 : -32602) && gone.data?.uri === "docs://page/nothing", gone);
+    check(name("prompts"), (await c.listPrompts()).prompts.map(p => p.name + p.arguments[0].name + p.arguments[0].required).join() === "explainpagetrue");
+    check(name("a prompt"), (await c.getPrompt({ name: "explain", arguments: { page: "hello" } })).messages.map(m => m.role + m.content.type).join() === "usertext,usertext");
+    check(name("an argument is missing"), (await c.getPrompt({ name: "explain" }).catch(e => e)).code === -32602);
+    for (const ref of [{ type: "ref/prompt", name: "explain" }, { type: "ref/resource", uri: "docs://page/{name}" }])
+      check(name(`completion, ${ref.type}`), (await c.complete({ ref, argument: { name: "page", value: "l" } })).completion.values.join() === "loop");
+    const told = [];
+    if (kind.v1) c.setNotificationHandler(sdk1.ResourceUpdatedNotificationSchema, n => { told.push(n.params.uri); });
+    else c.setNotificationHandler("notifications/resources/updated", n => { told.push(n.params.uri); });
+    if (kind.era === "modern") await c.listen({ resourceSubscriptions: ["docs://page/hello"] });
+    else await c.subscribeResource({ uri: "docs://page/hello" });
+    await c.tool("edit", { page: "loop", text: "not watched" });
+    await c.tool("edit", { page: "hello", text: "edited" });
+    await new Promise(r => setTimeout(r, 300));
+    check(name("told of the page that is watched"), told.join() === "docs://page/hello", told);
+    check(name("reads what is new"), (await c.readResource({ uri: "docs://page/hello" })).contents[0].text === "edited");
+    check(name("no surprises"), c.lost.length === 0, c.lost);
+    await c.close();
+  });
   await attempt(`${kind.name}, ask_server`, async () => {
     const name = what => `${kind.name}, ask_server: ${what}`;
     const c = await connect(kind, bin("ask_server"), [], { elicitation: { form: {} }, sampling: {}, roots: {} });
@@ -189,6 +217,12 @@ if (node22) {
     check(name("an unknown tool"), r.status !== 0, r);
     r = await inspector(era, [bin("faults_server"), "--method", "tools/call", "--tool-name", "progress3"]);
     check(name("progress"), r.status === 0 && r.out.includes("done"), r);
+    r = await inspector(era, [bin("docs_server"), "--method", "resources/read", "--uri", "docs://page/install"]);
+    check(name("reads a resource"), r.status === 0 && r.out.includes("Copy mcp.h"), r);
+    r = await inspector(era, [bin("docs_server"), "--method", "resources/templates/list"]);
+    check(name("lists templates"), r.status === 0 && r.out.includes("docs://page/{name}"), r);
+    r = await inspector(era, [bin("docs_server"), "--method", "prompts/get", "--prompt-name", "explain", "--prompt-args", "page=loop"]);
+    check(name("gets a prompt"), r.status === 0 && r.out.includes("Explain this page"), r);
     r = await inspector(era, [bin("hello_server"), "--method", "tools/call", "--tool-name", "greet", "--load", "--load-requests", "500"]);
     check(name("a load of 500 calls"), r.status === 0, r);
   }, 120000);

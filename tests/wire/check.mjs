@@ -13,7 +13,7 @@ const { default: formats } = require('ajv-formats');
 
 const MODERN = '2026-07-28', NEWEST_LEGACY = '2025-11-25', K = 'io.modelcontextprotocol/';
 // Tests whose own functions write results or questions that are none: those are the program's, and only counted.
-const OWN = new Set(['questions', 'nested', 'strikes', 'no_memory', 'chaos', 'shapes', 'forms']);
+const OWN = new Set(['questions', 'nested', 'strikes', 'no_memory', 'chaos', 'shapes', 'forms', 'capabilities']);
 const EMPTY = new Set(['ping', 'resources/subscribe', 'resources/unsubscribe', 'logging/setLevel']);
 
 // -- the schemas: for each revision, the definition of each method's request, notification and result
