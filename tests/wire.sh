@@ -17,7 +17,7 @@ if ! cmp -s $here/package-lock.json "$dir/installed"; then
     fi
     cp $here/package-lock.json "$dir/installed"
 fi
-for t in test_server test_features test_ask test_client; do
+for t in test_server test_features test_ask test_client test_client2; do
     [ -f tests/$t.c ] || continue
     # shellcheck disable=SC2086  # flags are meant to be split
     try "$t, with its streams kept" sh -c "$CC -std=c99 -O1 $CPPFLAGS -I. $CFLAGS -o '$work/$t' tests/$t.c $LDFLAGS -lpthread $LDLIBS &&
