@@ -10053,6 +10053,11 @@ static bool mcpi_put_form(mcp_writer *w, const mcp_json *schema, const mcp_json 
         (void)mcpi_say(why, cap, "%s %s", key, fault);
         return false;
     }
+    for (v = mcp_json_first(content); v; v = mcp_json_next(v))
+        if (mcp_json_type(v) == MCP_JSON_NULL || mcp_json_type(v) == MCP_JSON_OBJECT) {
+            (void)mcpi_say(why, cap, "%s is nothing that a form can hold", mcp_json_key(v));
+            return false;
+        }
     return true;
 }
 

@@ -323,7 +323,8 @@ TEST(forms)
         "\"s\":{\"type\":\"string\",\"enum\":[\"a\",\"b\"],\"default\":\"b\"},\"ok\":{\"type\":\"boolean\",\"default\":true},\"m\":{\"type\":\"array\",\"items\":{\"anyOf\":[{\"const\":\"x\",\"title\":\"X\"}]},\"default\":[\"x\"]},"
         "\"bad\":{\"type\":\"string\",\"default\":7},\"none\":{\"type\":\"string\"}";
     form_row(defaults, "{}", ACCEPT("{\"must\":\"John\",\"age\":30,\"score\":95.50,\"s\":\"b\",\"ok\":true,\"m\":[\"x\"]}"), NULL);
-    form_row(defaults, ACCEPT("{\"age\":1,\"more\":null}"), ACCEPT("{\"age\":1,\"more\":null,\"must\":\"John\",\"score\":95.50,\"s\":\"b\",\"ok\":true,\"m\":[\"x\"]}"), NULL);
+    form_row(defaults, ACCEPT("{\"more\":null}"), NULL, "more is nothing that a form can hold");
+    form_row(defaults, ACCEPT("{\"age\":1,\"more\":7}"), ACCEPT("{\"age\":1,\"more\":7,\"must\":\"John\",\"score\":95.50,\"s\":\"b\",\"ok\":true,\"m\":[\"x\"]}"), NULL);
     form_row(defaults, "{\"action\":\"decline\",\"content\":{\"age\":\"x\"}}", "{\"action\":\"decline\"}", NULL);
     form_row(defaults, "{\"action\":\"cancel\",\"_meta\":{\"a\":1}}", "{\"action\":\"cancel\",\"_meta\":{\"a\":1}}", NULL);
     form_row(defaults, "{\"action\":7}", NULL, "action");
@@ -571,7 +572,7 @@ TEST(typed_calls)
     k.tool = k.prompt = "t";
     call_row(MCP_ERA_MODERN, k, "", "one of tool");
     k = blank();
-    k.uri = "u";
+    k.uri = "x:u";
     k.args = "{}";
     call_row(MCP_ERA_MODERN, k, "", "args belongs");
     k = blank();
@@ -610,7 +611,7 @@ TEST(reply_texts)
 {
     text_row("{\"contents\":[{\"uri\":\"a\",\"text\":\"one\"},{\"uri\":\"b\",\"blob\":\"aGk=\",\"mimeType\":\"x/y\"},{\"uri\":\"c\",\"text\":\"two\"}]}", "one\ntwo", 0, "hi", "x/y");
     text_row("{\"messages\":[{\"role\":\"user\",\"content\":{\"type\":\"text\",\"text\":\"q\"}},{\"role\":\"user\",\"content\":{\"type\":\"image\",\"data\":\"aGk=\",\"mimeType\":\"image/png\"}},"
-        "{\"role\":\"user\",\"content\":{\"type\":\"resource\",\"resource\":{\"uri\":\"u\",\"blob\":\"aG8=\"}}}]}", "q", 1, "ho", "");
+        "{\"role\":\"user\",\"content\":{\"type\":\"resource\",\"resource\":{\"uri\":\"x:u\",\"blob\":\"aG8=\"}}}]}", "q", 1, "ho", "");
     text_row("{\"completion\":{\"values\":[\"python\",\"pytorch\"],\"hasMore\":true}}", "python\npytorch", 0, NULL, "");
     text_row("{\"content\":[{\"type\":\"audio\",\"data\":\"!!\",\"mimeType\":\"audio/wav\"},{\"type\":\"link\",\"text\":\"no\"}]}", "", 0, NULL, "audio/wav");
     text_row("{}", "", 0, NULL, "");
@@ -935,7 +936,7 @@ static const char *ask_for(mcp_client *c, peer *p, const char *method, const cha
 }
 
 #define TOOLS_AB "{\"tools\":[{\"name\":\"a\"},{\"name\":\"b\"}],\"ttlMs\":1000,\"cacheScope\":\"private\"}"
-#define READ(text) "{\"contents\":[{\"uri\":\"u\",\"text\":\"" text "\"}],\"ttlMs\":1000}"
+#define READ(text) "{\"contents\":[{\"uri\":\"x:u\",\"text\":\"" text "\"}],\"ttlMs\":1000}"
 static void change(mcp_client *c, peer *p, const char *what, const char *params)
 {
     char line[256];
@@ -1081,12 +1082,12 @@ TEST(kept_bounds)
     CHECK(hits >= 4 && hits <= 10);
     done(c, &p);
     c = keeping(&p, 100);                                                 /* too big to be kept */
-    EQ_STR(ask_for(c, &p, NULL, "u", READ("x"), &r), "x");
-    EQ_STR(ask_for(c, &p, NULL, "u", READ("x"), &r), "x");
+    EQ_STR(ask_for(c, &p, NULL, "x:u", READ("x"), &r), "x");
+    EQ_STR(ask_for(c, &p, NULL, "x:u", READ("x"), &r), "x");
     done(c, &p);
     c = keeping(&p, 0);                                                   /* off */
-    EQ_STR(ask_for(c, &p, NULL, "u", READ("x"), &r), "x");
-    EQ_STR(ask_for(c, &p, NULL, "u", READ("x"), &r), "x");
+    EQ_STR(ask_for(c, &p, NULL, "x:u", READ("x"), &r), "x");
+    EQ_STR(ask_for(c, &p, NULL, "x:u", READ("x"), &r), "x");
     done(c, &p);
 }
 
@@ -1102,7 +1103,7 @@ TEST(kept_not_after_input)
     int i;
     d.cache_bytes = 10000;
     c = ready(&p, &d);
-    k.uri = "u";
+    k.uri = "x:u";
     k.fn = note;
     k.user = &r;
     for (i = 0; i < 2; i++) {
