@@ -16,9 +16,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     freed = 0;
     d.io = wire_io(&wires[0]);
     d.page_size = (int)fuzz_pick(4);
+    d.max_subscriptions = 4;
+    d.max_queue = fuzz_pick(2) ? 200 : 0;
+    if (fuzz_pick(2)) d.visible = sees;
     d.alloc = fuzz_memory();
     server = mcp_server_new(&d);
     MUST(server || fuzz.fails);
+    for (i = (int)fuzz_pick(6); i > 0; i--) { char name[2] = {(char)('a' + fuzz_pick(9)), 0}; (void)add_any(name); }
     if (add_tool("t") == MCP_OK) MUST(mcp_server_method(server, "notifications/x", act, NULL) == MCP_OK || fuzz.fails);
     for (i = 0; i < 20000 && mcp_server_step(server, NULL, 0) == MCP_OK; i++) act_outside();
     MUST(i < 20000);

@@ -1,4 +1,4 @@
-/* For fuzz_server: handlers that ask, answer, put off, come back, change the registry, step, peek, leave, and free the server. */
+/* For fuzz_server: tools, resources, templates and prompts; handlers that ask, answer, put off, come back, change the registry, step, peek, leave, and free the server. */
 static mcp_server *server;
 static int freed;
 static wire wires[8];
@@ -14,6 +14,54 @@ static int add_tool(const char *name)
     t.fn = act;
     t.input_schema = fuzz_pick(2) ? "{\"required\":[\"a\"]}" : NULL;
     return mcp_server_tool(server, &t);
+}
+
+/* One of any kind, each under a name of one letter: the URI u:a, the template u:a{a}/{+b}. */
+static int add_any(const char *name)
+{
+    mcp_resource x;
+    mcp_prompt p;
+    char uri[32];
+    memset(&x, 0, sizeof x);
+    memset(&p, 0, sizeof p);
+    switch (fuzz_pick(4)) {
+    case 0:
+        p.name = name;
+        p.fn = act;
+        p.complete = fuzz_pick(2) ? act : NULL;
+        p.arguments = fuzz_pick(2) ? "[{\"name\":\"a\",\"required\":true}]" : NULL;
+        return mcp_server_prompt(server, &p);
+    case 1:
+        snprintf(uri, sizeof uri, "u:%s", name);
+        if (fuzz_pick(2)) x.data = "d"; else x.fn = act;
+        x.data_size = x.data ? 1 : 0;
+        x.binary = fuzz_pick(2);
+        break;
+    case 2:
+        snprintf(uri, sizeof uri, "u:%s{a}/{+b}", name);
+        x.fn = act;
+        x.complete = act;
+        break;
+    default: return add_tool(name);
+    }
+    x.uri = uri;
+    return mcp_server_resource(server, &x);
+}
+
+static void remove_any(const char *name)
+{
+    char uri[32];
+    int kind = 1 << fuzz_pick(4);
+    if (kind == MCP_LIST_TOOLS || kind == MCP_LIST_PROMPTS) snprintf(uri, sizeof uri, "%s", name);
+    else snprintf(uri, sizeof uri, kind == MCP_LIST_RESOURCES ? "u:%s" : "u:%s{a}/{+b}", name);
+    (void)mcp_server_remove(server, kind, uri);
+}
+
+/* Tools and prompts called h, and resources u:h, are hidden. */
+static bool sees(mcp_req *r, int kind, const char *name, void *user)
+{
+    (void)r; (void)user;
+    return name[kind == MCP_LIST_TOOLS || kind == MCP_LIST_PROMPTS ? 0 : 2] != 'h';
 }
 
 /* Called instead of an answer, once. */
@@ -44,7 +92,16 @@ static void answer(mcp_req *r, mcp_id own)
     int rc;
     mcp_writer_init(&w, NULL, 0);
     mcp_put_json(&w, NULL, mcp_json_get(mcp_req_args(r), "a"));
-    switch (fuzz_pick(9)) {
+    const char *values[2];
+    values[0] = mcp_req_var(r, "a");
+    values[1] = mcp_req_completes(r, NULL);
+    (void)mcp_req_role(r, fuzz_pick(2) ? "assistant" : "user");
+    (void)mcp_req_cache(r, (int)fuzz_pick(3) - 1, (int)fuzz_pick(2));
+    switch (fuzz_pick(11)) {
+    case 9: rc = mcp_req_values(r, values, (int)fuzz_pick(3), (int)fuzz_pick(3) - 1, fuzz_pick(2)); break;
+    case 10: (void)mcp_req_add_text(r, values[0] ? values[0] : "", MCP_NTS);
+             (void)mcp_req_add_resource(r, NULL, NULL, mcp_req_uri(r), 0, false);
+             rc = mcp_req_done(r); break;
     case 0: rc = mcp_req_text(r, mcp_arg_str(r, "a", "b")); break;
     case 1: rc = mcp_req_failf(r, "%s", mcp_req_method(r)); break;
     case 2: rc = mcp_req_error(r, (int)mcp_arg_int(r, "a", -1), mcp_arg_str(r, "a", NULL), mcp_writer_text(&w, NULL)); break;
@@ -120,13 +177,14 @@ static void act_outside(void)
 {
     char name[2] = {(char)('a' + fuzz_pick(20)), 0};
     switch (fuzz_pick(40)) {
-    case 0: (void)add_tool(name); break;
-    case 1: (void)mcp_server_remove(server, MCP_LIST_TOOLS, name); break;
+    case 0: (void)add_any(name); break;
+    case 1: remove_any(name); break;
     case 2: answer_late(); break;
     case 3: attach(); break;
     case 4: (void)mcp_server_after(server, (int)fuzz_pick(30), timer, NULL); break;
     case 5: (void)mcp_server_notify(server, NULL, "notifications/y", "{}"); break;
-    case 6: (void)mcp_server_changed(server, MCP_LIST_TOOLS); break;
+    case 6: (void)mcp_server_changed(server, fuzz_pick(16)); break;
+    case 9: (void)mcp_server_updated(server, fuzz_pick(2) ? "u:a" : "u:b"); break;
     case 7: if (fuzz_pick(20) == 0) (void)mcp_server_stop(server); break;
     case 8: (void)mcp_server_elicited(server, "https://a.b/c"); break;
     default: break;
