@@ -8,8 +8,8 @@
    Every other file just includes "mcp.h". It needs libc and POSIX, nothing else; no Windows. On a glibc older than
    2.34 a program that starts threads of its own links -lpthread, as it does anyway.
 
-   WHAT IT IS NOT (yet): no HTTP, no resources, prompts, completion, elicitation or sampling on the server's side. No
-   TLS and no JSON Schema validator. It is not thread-safe: an object belongs to one thread at a time.
+   WHAT IT IS NOT (yet): no HTTP and no TLS, no host for many servers, no JSON Schema validator (of a tool's arguments
+   the top type and "required" are checked). It is not thread-safe: an object belongs to one thread at a time.
 
    CONTENTS (search for the key)
        public part:      == version, status, memory, JSON: reading, JSON: writing, JSON-RPC, streams, server, client
@@ -114,7 +114,7 @@ extern "C" {
 #  endif
 #endif
 
-/* A length that means: the string ends at its NUL. */
+/* A length that means: the string ends at its NUL. Every length of a text takes it, of JSON too. */
 #define MCP_NTS ((size_t)-1)
 
 /* == version ================================================================================================= */
@@ -488,7 +488,8 @@ typedef struct mcp_server_desc {
                                                three buffers of at most 64 KiB for the next request */
     int max_peers;                          /* default 256 */
     int drain_ms;                           /* at EOF or stop: how long answers may still take, and then anew for each
-                                               byte that the peer reads, up to ten times this; default 1000 */
+                                               byte that the peer reads, up to ten times this; default 1000. What a
+                                               slower worker answers is lost, and the log says so */
     int max_subscriptions;                  /* resources that one peer may watch; default 10,000 */
     bool strict_lists;                      /* legacy: -32601 for lists of what the server does not have; default:
                                                an empty list */
@@ -513,7 +514,8 @@ typedef struct mcp_server_desc {
 typedef struct mcp_tool {
     const char *name;                       /* 1 to 128 characters of [A-Za-z0-9_.-] are sure to work everywhere */
     const char *title, *description;
-    const char *input_schema;               /* JSON Schema object; default {"type": "object"} */
+    const char *input_schema;               /* JSON Schema object; default {"type": "object"}. Before fn runs only
+                                               "required" is checked: look at the types of members yourself */
     const char *output_schema;              /* optional */
     const char *annotations;                /* optional object: {"readOnlyHint": true} */
     const char *icons, *meta;               /* optional array, object */
@@ -530,8 +532,8 @@ typedef struct mcp_tool {
 typedef struct mcp_resource {
     const char *uri, *name;                 /* required */
     const char *title, *description, *mime;
-    const void *data; size_t data_size;     /* the content; NULL: fn makes it */
-    bool binary;                            /* data goes as base64; default: as text, data_size may be MCP_NTS */
+    const void *data; size_t data_size;     /* the content; NULL: fn makes it. Text: data_size 0 is MCP_NTS */
+    bool binary;                            /* data goes as base64; default: as text */
     int64_t size;                           /* in bytes, if it is known; with data: data_size */
     const char *annotations, *meta;         /* optional objects: {"audience": ["user"], "priority": 0.5} */
     const char *icons;                      /* optional array */
@@ -578,8 +580,8 @@ MCP_API int  mcp_server_remove (mcp_server *s, int kind, const char *name);
    Tells peers that lists changed though the registry did not (adding and removing tell by themselves). what: any of
    MCP_LIST_..., together. */
 MCP_API int  mcp_server_changed(mcp_server *s, unsigned what);
-/* The content of a resource changed: whoever subscribed to this URI is told, once per loop. MCP_OK, also when nobody
-   did. */
+/* The content of a resource changed: whoever subscribed to this URI is told, once per loop. It is compared byte by
+   byte: for a template, the expanded URI as readers write it. MCP_OK, also when nobody subscribed. */
 MCP_API int  mcp_server_updated(mcp_server *s, const char *uri);
 /* A method or notification of your own, or in place of a built-in one (a list that is computed), except initialize,
    notifications/initialized, ping, server/discover, subscriptions/listen and notifications/cancelled. A
@@ -616,7 +618,8 @@ MCP_API int  mcp_server_run    (mcp_server *s);
 MCP_API int  mcp_server_stop   (mcp_server *s);
 /* For your own loop: pollfds writes at most cap entries and returns how many there are; timeout is for poll(), -1
    none; step does all that can be done now and never blocks. Give step what poll filled in, or NULL: then it polls by
-   itself. step: MCP_OK while the server lives, MCP_ERR_CLOSED when it has ended, else the error. */
+   itself. If there are more entries than cap, who is left out is not heard: make room and ask again. step: MCP_OK while
+   the server lives, MCP_ERR_CLOSED when it has ended, else the error. */
 MCP_API int  mcp_server_pollfds(mcp_server *s, struct pollfd *fds, int cap);
 MCP_API int  mcp_server_timeout(const mcp_server *s);
 MCP_API int  mcp_server_step   (mcp_server *s, const struct pollfd *fds, int n);
@@ -645,11 +648,12 @@ MCP_API const char     *mcp_req_principal(const mcp_req *r);
 /* resources/read: the URI that was asked for, else ""; and what stood for {name} in the template, or NULL */
 MCP_API const char     *mcp_req_uri     (const mcp_req *r);
 MCP_API const char     *mcp_req_var     (const mcp_req *r, const char *name);
-/* completion: the name of the argument or variable, and in *value (may be NULL) what has been typed of it; else "" */
+/* completion: the name of the argument or variable, and in *value (may be NULL) what has been typed of it; else "".
+   Whether there is such an argument is for you to see */
 MCP_API const char     *mcp_req_completes(const mcp_req *r, const char **value);
 MCP_API mcp_server     *mcp_req_server  (const mcp_req *r);
 MCP_API mcp_conn       *mcp_req_conn    (const mcp_req *r);
-/* One argument in one call: the member `name` of the arguments, or `fallback`. */
+/* One argument in one call: the member `name` of the arguments, or `fallback`, also when it has another type. */
 MCP_API const char     *mcp_arg_str     (const mcp_req *r, const char *name, const char *fallback);
 MCP_API int64_t         mcp_arg_int     (const mcp_req *r, const char *name, int64_t fallback);
 MCP_API double          mcp_arg_num     (const mcp_req *r, const char *name, double fallback);
@@ -676,7 +680,8 @@ MCP_API int  mcp_req_notify   (mcp_req *r, const char *method, const char *param
 
 /* -- requests: the answer, in one call. MCP_OK; MCP_ERR_MISUSE when it is answered already or a notification;
    MCP_ERR_CANCELLED; MCP_ERR_CLOSED: the peer has gone; MCP_ERR_ARGUMENT when what you gave is not JSON (the request
-   is still open then). r is dead afterwards, except inside its own handler. */
+   is still open then). r is dead afterwards, except inside its own handler. The text is one block of a tool's content,
+   one message of the user's in a prompt, one content of a resource. */
 MCP_API int  mcp_req_text  (mcp_req *r, const char *text);
 #ifndef MCP_NO_PRINTF
 MCP_API int  mcp_req_textf (mcp_req *r, const char *fmt, ...) MCP_PRINTF(2, 3);
@@ -721,7 +726,10 @@ MCP_API int  mcp_req_done        (mcp_req *r);
 /* -- requests: the answer, later. Keep the id, not r; mcp_server_req gives r back, or NULL once it was cancelled,
    answered, or its peer has gone. What was handed out before stays valid until the handler returns; ask mcp_req_args
    again later. It belongs to the loop's thread: mcp_json_copy what a worker needs. 0: no memory (still to be answered
-   now). */
+   now). A worker hands its result back through a poster: it posts finish(owner, job), which in the loop does
+       mcp_req *r = owner ? mcp_server_req((mcp_server *)owner, job->id) : NULL;
+       if (r) mcp_req_text(r, job->text);
+   and frees the job; MCP_ERR_CLOSED from mcp_post means that finish will not run. See examples/worker_server.c. */
 MCP_API mcp_id   mcp_req_defer    (mcp_req *r);
 MCP_API mcp_req *mcp_server_req   (mcp_server *s, mcp_id id);
 /* fn(server, id, arg) is called once if the deferred request is cancelled, its peer has left (and drain_ms are over),
@@ -753,12 +761,14 @@ MCP_API int      mcp_req_on_cancel(mcp_req *r, void (*fn)(mcp_server *s, mcp_id 
 /* method: "elicitation/create", "sampling/createMessage" or "roots/list"; params: a JSON object, as 2026-07-28 has it
    (of elicitation: mode "url" is known since 2025-11-25; elicitationId is added where it belongs), or NULL. *answer
    (may be NULL): the result, whose main members have the right types; of an elicitation whatever its action is. */
-MCP_API int  mcp_req_ask       (mcp_req *r, const char *key, const char *method, const char *params, const mcp_json **answer);
+MCP_API int  mcp_req_ask       (mcp_req *r, const char *key, const char *method, const char *params,
+                                const mcp_json **answer);
 /* Asks the user to fill in a form. schema: an object of plain fields,
    https://modelcontextprotocol.io/specification/2026-07-28/client/elicitation#requested-schema
    MCP_OK: *content is what was filled in, and fits the schema (types, required, choices, limits; not format and
    pattern). Not for secrets: they go to a page, see below. */
-MCP_API int  mcp_req_elicit    (mcp_req *r, const char *key, const char *message, const char *schema, const mcp_json **content);
+MCP_API int  mcp_req_elicit    (mcp_req *r, const char *key, const char *message, const char *schema,
+                                const mcp_json **content);
 /* Sends the user to a page. MCP_OK: the user agrees to go there, not more: what has been done there only the page
    knows. When it is done call mcp_server_elicited with the same url, which tells clients of 2025-11-25 that wait for
    it (MCP_OK, also when there are none; the last 256 pages are remembered). The url must not let in by itself
@@ -825,11 +835,13 @@ typedef struct mcp_client_desc {
        Write the result's members and return MCP_OK; or MCP_ERR_AGAIN, and call mcp_client_answer later; or
        MCP_ERR_DECLINED, MCP_ERR_CANCELLED: an elicitation has that action, anything else is refused, which ends a
        modern call with that status; MCP_ERR_UNKNOWN: you do not know the method.
-       An elicitation is "accept" unless you write another `action`, its `content` gets the defaults of the members
-       that you left out, and is then checked against what was asked for: one that does not fit is not sent (see
-       mcp_client_answer). mode "url": MCP_OK says that the user agreed to open params.url. If the server has refused
-       a call until that is done (error -32042), MCP_OK sends the call again: return MCP_ERR_AGAIN until the user is
-       through, or until the server says so by itself.
+       Of an elicitation, params.message is what to ask and params.requestedSchema the form. The answer is "accept"
+       unless you write another `action`: mcp_put_object(result, "content"); mcp_put_bool(result, "sure", true);
+       mcp_put_end(result); return MCP_OK. Its `content` gets the defaults of the members that you left out, and is then
+       checked against what was asked for: one that does not fit is not sent (see mcp_client_answer). mode "url":
+       MCP_OK says that the user agreed to open params.url. If the server has refused a call until that is done (error
+       -32042), MCP_OK sends the call again: return MCP_ERR_AGAIN until the user is through, or until the server says so
+       by itself.
        A question goes away unanswered when its call ends (fn is called) or a legacy server takes it back
        (on_notify: notifications/cancelled). Legacy servers' methods of other kinds come here too; ping never does. */
     int  (*on_ask)(mcp_client *c, mcp_id ask, const char *method, const mcp_json *params, mcp_writer *result,
@@ -907,10 +919,10 @@ MCP_API mcp_id      mcp_client_listen(mcp_client *c, unsigned lists, const char 
                                       void *user);
 /* Sends a notification. params: JSON object text or NULL. MCP_ERR_MISUSE before the client is ready. */
 MCP_API int         mcp_client_notify(mcp_client *c, const char *method, const char *params);
-/* Answers a question that on_ask put off, also inside on_ask. status as on_ask's; result: JSON object text for MCP_OK.
-   MCP_ERR_UNKNOWN: no such question (any more). MCP_ERR_ARGUMENT: it is not JSON, or not what was asked for, as
-   mcp_client_error says; the question is still open. (Such an answer out of on_ask itself ends a modern call with
-   MCP_ERR_ARGUMENT; a legacy server gets an error.) */
+/* Answers a question that on_ask put off, also inside on_ask. status as on_ask's; result: JSON object text for MCP_OK,
+   for a form {"content": {...}}. MCP_ERR_UNKNOWN: no such question (any more). MCP_ERR_ARGUMENT: it is not JSON, or not
+   what was asked for, as mcp_client_error says; the question is still open. (Such an answer out of on_ask itself ends a
+   modern call with MCP_ERR_ARGUMENT; a legacy server gets an error.) */
 MCP_API int         mcp_client_answer(mcp_client *c, mcp_id ask, int status, const char *result);
 #ifndef MCP_NO_POSIX
 /* For other threads; see mcp_post. */
@@ -1632,7 +1644,8 @@ static bool mcpi_scan_word(const char **pp, const char *end)
 {
     const char *p = *pp, *word = *p == 't' ? "true" : *p == 'f' ? "false" : "null";
     if (MCPI_FAST && end - p > 4) {
-        if (*p == 'f' ? memcmp(p + 1, "alse", 4) == 0 : memcmp(p, word, 4) == 0) { *pp = p + 4 + (*p == 'f'); return true; }
+        bool five = *p == 'f';
+        if (memcmp(p + five, five ? "alse" : word, 4) == 0) { *pp = p + 4 + five; return true; }
     }
     for (; *word && p < end && *p == *word; word++) p++;
     *pp = p;
@@ -3719,11 +3732,10 @@ void mcp_pending_free(mcp_pending *p)
 /* The pieces of a result: the blocks of a tool's, the contents of a resource, a prompt's messages, values. */
 static const mcp_json *mcpi_reply_pieces(const mcp_reply *r)
 {
-    static const char where[] = "/content\0/contents\0/messages\0/completion/values\0";
-    const char *p = where;
-    const mcp_json *v = NULL;
-    for (; r && !v && *p; p += strlen(p) + 1) v = mcp_json_at(r->result, p);
-    return v;
+    const mcp_json *v = r ? mcp_json_get(r->result, "content") : NULL;
+    if (!v && r) v = mcp_json_get(r->result, "contents");
+    if (!v && r) v = mcp_json_get(r->result, "messages");
+    return v || !r ? v : mcp_json_at(r->result, "/completion/values");
 }
 
 /* A message of a prompt is a piece in an envelope. */
@@ -3735,8 +3747,10 @@ static const mcp_json *mcpi_reply_piece(const mcp_json *v)
 
 static const mcp_json *mcpi_text_of(const mcp_json *piece)
 {
-    const mcp_json *block = mcpi_reply_piece(piece), *text = mcp_json_get(block, "text"), *type = mcp_json_get(block, "type");
-    if (mcp_json_type(block) == MCP_JSON_STRING) return block;
+    const mcp_json *text = mcp_json_get(piece, "text"), *type;
+    if (mcp_json_type(piece) == MCP_JSON_STRING) return piece;
+    if (!text) text = mcp_json_get(piece = mcpi_reply_piece(piece), "text");
+    type = mcp_json_get(piece, "type");
     return mcp_json_type(text) == MCP_JSON_STRING && (!type || mcpi_is(type, "text")) ? text : NULL;
 }
 
@@ -6655,7 +6669,8 @@ static void mcpi_req_run(mcp_req *r, const mcpi_method *m)
     else if (!r->deferred) {
         mcpi_server_fail(s, MCP_ERR_FAILED, "the handler of %s%s%s did not answer", r->method, r->feature ? " " : "",
                          r->feature ? r->feature->named.name : "");
-        mcpi_refuse(r, MCPI_INTERNAL_ERROR, "the handler did not answer");
+        mcpi_refuse(r, MCPI_INTERNAL_ERROR, r->begun ? "the handler wrote an answer and did not send it (done, or end)"
+                                                     : "the handler did not answer");
     }
 }
 
@@ -7762,7 +7777,12 @@ static void mcpi_conn_settle(mcp_conn *c)
     if (!c->draining) return;
     if (mcpi_stream_queued(st) < before) c->drain_until = c->s->now + c->s->d.drain_ms;
     if (c->inflight.count == 0 && c->handlers == 0 && mcpi_stream_queued(st) == 0) mcpi_conn_close(c);
-    else if (c->s->now >= c->drain_until || c->s->now >= c->drain_end) mcpi_conn_close(c);
+    else if (c->s->now >= c->drain_until || c->s->now >= c->drain_end) {
+        char text[96];
+        mcpi_say(text, sizeof text, "drain_ms are over: %z requests were not answered", c->inflight.count);
+        if (c->inflight.count) mcpi_server_log(c->s, 1, text);
+        mcpi_conn_close(c);
+    }
 }
 
 /* -- changes ----------------------------------------------------------------------------------------------------- */
@@ -8028,7 +8048,9 @@ static mcpi_feature *mcpi_feature_begin(mcpi_form *f, mcp_server *s, int kind, c
     mcpi_form_begin(f, s, whose);
     if (!name || !*name) f->status = mcpi_server_fail(s, MCP_ERR_ARGUMENT, "a %s without a name", what);
     else if (!mcpi_name_is_utf8(name)) f->status = mcpi_server_fail(s, MCP_ERR_ARGUMENT, "%s: its name is not UTF-8", whose);
-    else if (!fn) f->status = mcpi_server_fail(s, MCP_ERR_ARGUMENT, "%s has no fn", whose);
+    else if (!fn)
+        f->status = mcpi_server_fail(s, MCP_ERR_ARGUMENT, "%s has no fn%s", whose,
+                                     kind == MCPI_RESOURCES ? " and no data" : "");
     else {
         x = (mcpi_feature *)mcpi_zalloc(&s->alloc, sizeof *x);
         if (x) {
@@ -8215,7 +8237,8 @@ int mcp_server_prompt(mcp_server *s, const mcp_prompt *p)
 
 static void mcpi_form_data(mcpi_form *f, mcpi_feature *x, const mcp_resource *d)
 {
-    size_t n = d->data_size == MCP_NTS && d->data ? strlen((const char *)d->data) : d->data_size;
+    bool text = d->data && (d->data_size == MCP_NTS || (!d->data_size && !d->binary));
+    size_t n = text ? strlen((const char *)d->data) : d->data_size;
     int64_t size = d->data ? (int64_t)n : d->size;
     if (size > 0 || d->data) mcp_put_int(&f->w, "size", size);
     if (!d->data) return;
@@ -9440,7 +9463,7 @@ static const char *mcpi_call_method(const mcp_call *call)
 static const char *mcpi_call_fault(const mcp_call *call)
 {
     int named = !!call->tool + !!call->prompt + !!call->uri + !!call->method;
-    if (named != 1) return "a call needs one of tool, prompt, uri and method";
+    if (named != 1) return "a call needs exactly one of tool, prompt, uri and method";
     if (call->params && !call->method) return "params belongs to method";
     if (call->complete && !call->prompt && !call->uri) return "complete belongs to prompt or uri";
     if (call->args && !call->tool && !call->prompt && !call->complete)
@@ -10307,7 +10330,7 @@ static int mcpi_input_check(const mcp_client *c, const mcp_json *list, bool bare
         *why = "the server asks for input of an unknown kind";
         if (!needs || (bare && needs != MCPI_CAN_URL)) return MCP_ERR_PROTOCOL;
         if (params && mcp_json_type(params) != MCP_JSON_OBJECT) return MCP_ERR_PROTOCOL;
-        *why = "the server asks for input that this client did not say it can give";
+        *why = "the server asks for what is not among the client's capabilities (mcp_client_desc.capabilities)";
         if (needs & ~c->can) return MCP_ERR_CAPABILITY;
     }
     return MCP_OK;

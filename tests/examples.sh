@@ -102,7 +102,7 @@ check 'ask_client: progress'         grep -q '50% thinking'                 "$wo
 asked 'ask_client: asks again'       '3 soup$'                              'pizza\n\nsoup\n20\nsoup\n3\n' ask_client order '{}' scripted_server
 check 'ask_client: says why'         grep -q 'dish is not one of the choices' "$work/out"
 says 'ask_client: nothing is typed'  1 'cancel'                             ask_client order '{}' scripted_server
-says 'mcp call: nobody to ask'       6 'did not say it can give'            mcp call order -- scripted_server
+says 'mcp call: nobody to ask'       6 'is not among the client'            mcp call order -- scripted_server
 if have script && [ "$(uname)" = Linux ]; then
     asked 'mcp call, on a terminal'  '2 salad'                              'salad\n2\n' script -qec 'mcp call order -- scripted_server' /dev/null
 fi

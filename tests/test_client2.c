@@ -160,7 +160,7 @@ TEST(input_that_ends_the_call)
         "{\"resultType\":\"input_required\",\"requestState\":7}", "{\"resultType\":\"input_required\",\"inputRequests\":[]}", "{\"resultType\":\"input_required\",\"inputRequests\":7,\"requestState\":\"s\"}" };
     size_t i;
     for (i = 0; i < sizeof bad / sizeof *bad; i++) input_row(ALL, MCP_OK, "{}", bad[i], MCP_ERR_PROTOCOL, "input");
-    input_row("{}", MCP_OK, "{}", NEEDS("\"q\":" ELICIT(NAME), ""), MCP_ERR_CAPABILITY, "did not say");
+    input_row("{}", MCP_OK, "{}", NEEDS("\"q\":" ELICIT(NAME), ""), MCP_ERR_CAPABILITY, "is not among the client");
     input_row("{\"elicitation\":{\"url\":{}}}", MCP_OK, "{}", NEEDS("\"q\":" ELICIT(NAME), ""), MCP_ERR_CAPABILITY, NULL);
     input_row("{\"elicitation\":{}}", MCP_OK, "{}", NEEDS("\"q\":" ELICIT("{\"mode\":\"url\"}"), ""), MCP_ERR_CAPABILITY, NULL);
     input_row(ALL, MCP_OK, "{}", NEEDS("\"q\":" ELICIT("{\"mode\":\"voice\"}"), ""), MCP_ERR_CAPABILITY, NULL);

@@ -412,7 +412,7 @@ TEST(bad_templates)
     EQ_INT(mcp_server_resource(s, &r), MCP_ERR_ARGUMENT);
     r.uri = "x:1"; r.fn = NULL;
     EQ_INT(mcp_server_resource(s, &r), MCP_ERR_ARGUMENT);
-    EQ_STR(mcp_server_error(s), "resource \"x:1\" has no fn");
+    EQ_STR(mcp_server_error(s), "resource \"x:1\" has no fn and no data");
     r.uri = "x:{a}"; r.data = "x";                                /* a template has no content */
     EQ_INT(mcp_server_resource(s, &r), MCP_ERR_ARGUMENT);
     EQ_STR(mcp_server_error(s), "template \"x:{a}\" has no fn");
