@@ -3965,11 +3965,20 @@ static bool mcpi_field_choice(const mcp_json *schema, const mcp_json *v)
     return false;
 }
 
+/* Each item is looked for among the choices, and each field among those that are required, so what a peer makes us
+   compare has a bound. */
+#define MCPI_FORM_WORK 10000000
+static uint64_t mcpi_field_work(const mcp_json *schema, const mcp_json *v)
+{
+    return mcpi_is_container(schema) && mcp_json_type(v) == MCP_JSON_ARRAY ? (uint64_t)v->n * schema->u.span : 0;
+}
+
 static const char *mcpi_field_array(const mcp_json *schema, const mcp_json *v)
 {
     const mcp_json *i;
     int64_t n = (int64_t)mcp_json_size(v);
     if (mcp_json_type(v) != MCP_JSON_ARRAY) return "is not an array";
+    if (mcpi_field_work(schema, v) > MCPI_FORM_WORK) return "has too many items";
     if (n < mcp_json_int(mcp_json_get(schema, "minItems"), 0)) return "has too few items";
     if (n > mcp_json_int(mcp_json_get(schema, "maxItems"), INT64_MAX)) return "has too many items";
     for (i = mcp_json_first(v); i; i = mcp_json_next(i)) {
@@ -10024,10 +10033,10 @@ static void mcpi_call_overdue(mcp_client *c, mcpi_call *k)
 
 /* -- forms ------------------------------------------------------------------------------------------------------- */
 
-static bool mcpi_form_requires(const mcp_json *schema, const char *key)
+static bool mcpi_form_requires(const mcp_json *required, const char *key)
 {
     const mcp_json *i;
-    for (i = mcp_json_first(mcp_json_get(schema, "required")); i; i = mcp_json_next(i))
+    for (i = mcp_json_first(required); i; i = mcp_json_next(i))
         if (mcpi_is(i, key)) return true;
     return false;
 }
@@ -10036,7 +10045,8 @@ static bool mcpi_form_requires(const mcp_json *schema, const char *key)
    false, if that is not what was asked for. */
 static bool mcpi_put_form(mcp_writer *w, const mcp_json *schema, const mcp_json *content, char *why, size_t cap)
 {
-    const mcp_json *v, *field;
+    const mcp_json *v, *field, *required = mcp_json_get(schema, "required");
+    uint64_t work = 0;
     if (content && mcp_json_type(content) != MCP_JSON_OBJECT) {
         (void)mcpi_say(why, cap, "content is not an object");
         return false;
@@ -10046,9 +10056,14 @@ static bool mcpi_put_form(mcp_writer *w, const mcp_json *schema, const mcp_json 
         const char *key = mcp_json_key(field), *fault = NULL;
         const mcp_json *fallback = mcp_json_get(field, "default");
         v = mcp_json_get(content, key);
+        work += mcp_json_size(required) + mcpi_field_work(field, v ? v : fallback);
+        if (work > MCPI_FORM_WORK) {
+            (void)mcpi_say(why, cap, "the form is too large");
+            return false;
+        }
         if (v) fault = mcpi_field_fault(field, v);
         else if (fallback && !mcpi_field_fault(field, fallback)) mcp_put_json(w, key, fallback);
-        else if (mcpi_form_requires(schema, key)) fault = "is missing";
+        else if (mcpi_form_requires(required, key)) fault = "is missing";
         if (!fault) continue;
         (void)mcpi_say(why, cap, "%s %s", key, fault);
         return false;
