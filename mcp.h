@@ -3979,11 +3979,20 @@ static bool mcpi_field_choice(const mcp_json *schema, const mcp_json *v)
     return false;
 }
 
+/* Each item is looked for among the choices, and each field among those that are required, so what a peer makes us
+   compare has a bound. */
+#define MCPI_FORM_WORK 10000000
+static uint64_t mcpi_field_work(const mcp_json *schema, const mcp_json *v)
+{
+    return mcpi_is_container(schema) && mcp_json_type(v) == MCP_JSON_ARRAY ? (uint64_t)v->n * schema->u.span : 0;
+}
+
 static const char *mcpi_field_array(const mcp_json *schema, const mcp_json *v)
 {
     const mcp_json *i;
     int64_t n = (int64_t)mcp_json_size(v);
     if (mcp_json_type(v) != MCP_JSON_ARRAY) return "is not an array";
+    if (mcpi_field_work(schema, v) > MCPI_FORM_WORK) return "has too many items";
     if (n < mcp_json_int(mcp_json_get(schema, "minItems"), 0)) return "has too few items";
     if (n > mcp_json_int(mcp_json_get(schema, "maxItems"), INT64_MAX)) return "has too many items";
     for (i = mcp_json_first(v); i; i = mcp_json_next(i)) {
@@ -5852,7 +5861,7 @@ int mcp_req_notify(mcp_req *r, const char *method, const char *params)
 }
 
 static void mcpi_tell_changes(mcp_server *s);
-static mcpi_feature *mcpi_resource_find(mcp_req *r, const mcp_json *uri, int *rc);
+static mcpi_feature *mcpi_resource_find(mcp_req *r, mcp_arena *a, const mcp_json *uri, int *rc);
 
 /* -- built-in methods: handshake and discovery ------------------------------------------------------------------- */
 
@@ -6044,13 +6053,12 @@ static int mcpi_sub_add(mcp_conn *c, mcp_req *listen, const mcp_json *uri)
    many. */
 static int mcpi_may_watch(mcp_req *r, const mcp_json *uri)
 {
-    mcp_arena keep = r->arena;
+    mcp_arena a;
     int rc = MCP_OK;
     if (!r->s->d.visible) return rc;
-    mcp_arena_init(&r->arena, &r->s->alloc, 0);
-    (void)mcpi_resource_find(r, uri, &rc);
-    mcp_arena_free(&r->arena);
-    r->arena = keep;
+    mcp_arena_init(&a, &r->s->alloc, 0);
+    (void)mcpi_resource_find(r, &a, uri, &rc);
+    mcp_arena_free(&a);
     r->vars = NULL;
     return rc;
 }
@@ -6376,10 +6384,10 @@ static int mcpi_hex(char c)
 
 /* Keeps what stands for a variable, percent-decoded: MCP_OK or MCP_ERR_MEMORY. A NUL would cut it where the program
    looks: MCP_ERR_UNKNOWN, no match then. */
-static int mcpi_var_add(mcp_req *r, const mcpi_part *part, const char *from, size_t n)
+static int mcpi_var_add(mcp_req *r, mcp_arena *a, const mcpi_part *part, const char *from, size_t n)
 {
-    mcpi_var *v = (mcpi_var *)mcp_arena_alloc(&r->arena, sizeof *v);
-    char *d = v ? (char *)mcp_arena_alloc(&r->arena, n + 1) : NULL;
+    mcpi_var *v = (mcpi_var *)mcp_arena_alloc(a, sizeof *v);
+    char *d = v ? (char *)mcp_arena_alloc(a, n + 1) : NULL;
     size_t i;
     if (!d) return MCP_ERR_MEMORY;
     v->name = part->text;
@@ -6399,14 +6407,14 @@ static int mcpi_var_add(mcp_req *r, const mcpi_part *part, const char *from, siz
 
 /* Does the template match (MCP_OK, MCP_ERR_UNKNOWN, MCP_ERR_MEMORY), and what are its variables? The longest text that
    fits is taken for each, from the left. */
-static int mcpi_template_match(mcp_req *r, const mcpi_feature *x, const char *uri, size_t n, uint64_t **can)
+static int mcpi_template_match(mcp_req *r, mcp_arena *a, const mcpi_feature *x, const char *uri, size_t n, uint64_t **can)
 {
     mcpi_part part[MCPI_PARTS_MAX];
     int parts = mcpi_template_cut(x->named.name, part), k, rc;
     size_t i = 0, j;
     if (parts < 1 || n == 0 || n > MCPI_URI_MAX) return MCP_ERR_UNKNOWN;
     if (!part[0].kind && (part[0].len > n || memcmp(uri, part[0].text, part[0].len) != 0)) return MCP_ERR_UNKNOWN;
-    if (!*can) *can = (uint64_t *)mcp_arena_alloc(&r->arena, (n + 1) * sizeof **can);
+    if (!*can) *can = (uint64_t *)mcp_arena_alloc(a, (n + 1) * sizeof **can);
     if (!*can) return MCP_ERR_MEMORY;
     mcpi_template_fit(part, parts, uri, n, *can);
     if (!((*can)[0] & 1)) return MCP_ERR_UNKNOWN;
@@ -6416,7 +6424,7 @@ static int mcpi_template_match(mcp_req *r, const mcpi_feature *x, const char *ur
         if (part[k].kind) {
             for (j = end = i + 1; j <= n && mcpi_part_takes(&part[k], uri[j - 1]); j++)
                 if ((*can)[j] >> (k + 1) & 1) end = j;
-            if ((rc = mcpi_var_add(r, &part[k], uri + i, end - i)) != MCP_OK) return rc;
+            if ((rc = mcpi_var_add(r, a, &part[k], uri + i, end - i)) != MCP_OK) return rc;
         }
         i = end;
     }
@@ -6431,7 +6439,7 @@ const char *mcp_req_var(const mcp_req *r, const char *name)
 }
 
 /* The resource with this URI, or the first template that it fits. NULL: *rc is MCP_ERR_UNKNOWN or MCP_ERR_MEMORY. */
-static mcpi_feature *mcpi_resource_find(mcp_req *r, const mcp_json *uri, int *rc)
+static mcpi_feature *mcpi_resource_find(mcp_req *r, mcp_arena *a, const mcp_json *uri, int *rc)
 {
     const mcpi_list *l = &r->s->lists[MCPI_TEMPLATES];
     mcpi_feature *x = mcpi_feature_find(r, MCPI_RESOURCES, uri);
@@ -6440,7 +6448,7 @@ static mcpi_feature *mcpi_resource_find(mcp_req *r, const mcp_json *uri, int *rc
     const char *text = mcp_json_text(uri, &n);
     *rc = x ? MCP_OK : MCP_ERR_UNKNOWN;
     for (i = 0; text && !x && i < l->count && *rc != MCP_ERR_MEMORY; i++) {
-        *rc = mcpi_template_match(r, l->at[i], text, n, &can);
+        *rc = mcpi_template_match(r, a, l->at[i], text, n, &can);
         if (*rc == MCP_OK && mcpi_visible(r, l->at[i])) x = l->at[i];
         else if (*rc == MCP_OK) *rc = MCP_ERR_UNKNOWN;
     }
@@ -6468,7 +6476,7 @@ static void mcpi_do_read(mcp_req *r)
         mcpi_refuse(r, MCPI_INVALID_PARAMS, "params.uri is not a string");
         return;
     }
-    x = mcpi_resource_find(r, uri, &rc);
+    x = mcpi_resource_find(r, &r->arena, uri, &rc);
     if (!x && rc == MCP_ERR_MEMORY) mcpi_refuse(r, MCPI_INTERNAL_ERROR, "out of memory");
     else if (!x) (void)mcpi_not_found(r, mcpi_no_resource, uri);
     if (!x) return;
@@ -10047,10 +10055,10 @@ static void mcpi_call_overdue(mcp_client *c, mcpi_call *k)
 
 /* -- forms ------------------------------------------------------------------------------------------------------- */
 
-static bool mcpi_form_requires(const mcp_json *schema, const char *key)
+static bool mcpi_form_requires(const mcp_json *required, const char *key)
 {
     const mcp_json *i;
-    for (i = mcp_json_first(mcp_json_get(schema, "required")); i; i = mcp_json_next(i))
+    for (i = mcp_json_first(required); i; i = mcp_json_next(i))
         if (mcpi_is(i, key)) return true;
     return false;
 }
@@ -10059,7 +10067,8 @@ static bool mcpi_form_requires(const mcp_json *schema, const char *key)
    false, if that is not what was asked for. */
 static bool mcpi_put_form(mcp_writer *w, const mcp_json *schema, const mcp_json *content, char *why, size_t cap)
 {
-    const mcp_json *v, *field;
+    const mcp_json *v, *field, *required = mcp_json_get(schema, "required");
+    uint64_t work = 0;
     if (content && mcp_json_type(content) != MCP_JSON_OBJECT) {
         (void)mcpi_say(why, cap, "content is not an object");
         return false;
@@ -10069,9 +10078,14 @@ static bool mcpi_put_form(mcp_writer *w, const mcp_json *schema, const mcp_json 
         const char *key = mcp_json_key(field), *fault = NULL;
         const mcp_json *fallback = mcp_json_get(field, "default");
         v = mcp_json_get(content, key);
+        work += mcp_json_size(required) + mcpi_field_work(field, v ? v : fallback);
+        if (work > MCPI_FORM_WORK) {
+            (void)mcpi_say(why, cap, "the form is too large");
+            return false;
+        }
         if (v) fault = mcpi_field_fault(field, v);
         else if (fallback && !mcpi_field_fault(field, fallback)) mcp_put_json(w, key, fallback);
-        else if (mcpi_form_requires(schema, key)) fault = "is missing";
+        else if (mcpi_form_requires(required, key)) fault = "is missing";
         if (!fault) continue;
         (void)mcpi_say(why, cap, "%s %s", key, fault);
         return false;

@@ -733,6 +733,18 @@ TEST(forms)
         snprintf(responses, sizeof responses, "{\"q\":{\"action\":\"accept\",\"content\":{\"f\":%s,\"more\":[]}}}", t[i].value);
         HAS(modern(&p, responses), t[i].fits ? "fits" : "the answer to \\\"q\\\" does not fit: f ");
     }
+    {   /* many items, each looked for among many choices */
+        static char choices[16000], items[16000];
+        size_t n = (size_t)snprintf(choices, sizeof choices, "{\"type\":\"object\",\"properties\":{\"f\":{\"type\":\"array\",\"items\":{\"enum\":[");
+        for (i = 0; i < 3000; i++) n += (size_t)snprintf(choices + n, sizeof choices - n, "\"a\",");
+        snprintf(choices + n, sizeof choices - n, "\"b\"]}}}}");
+        n = (size_t)snprintf(items, sizeof items, "{\"q\":{\"action\":\"accept\",\"content\":{\"f\":[");
+        for (i = 0; i < 3500; i++) n += (size_t)snprintf(items + n, sizeof items - n, "\"b\",");
+        snprintf(items + n, sizeof items - n, "\"b\"]}}}");
+        form_schema = choices;
+        first(&p);
+        HAS(modern(&p, items), "f has too many items");
+    }
     form_schema = "[";
     HAS(first(&p), "-32603");
     form_schema = NULL;

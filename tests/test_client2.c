@@ -397,6 +397,40 @@ static void refused_row(const char *caps, const char *method, const char *params
     done(c, &p);
 }
 
+/* A form in which each of many things is looked for among many others is refused, and costs no time to speak of. */
+static void huge_form_row(const char *what, const char *mid, const char *one, const char *end)
+{
+    peer p;
+    mcp_client *c = asking(&p, MCP_ERA_LEGACY, "{\"elicitation\":{}}");
+    char item[64];
+    int i, n = 8000;
+    g.answer = "{}";
+    put(&p.say, &p.say_len, &p.say_cap, what, strlen(what));
+    for (i = 0; i < n; i++) {
+        snprintf(item, sizeof item, one, i ? "," : "", i);
+        put(&p.say, &p.say_len, &p.say_cap, item, strlen(item));
+    }
+    put(&p.say, &p.say_len, &p.say_cap, mid, strlen(mid));
+    for (i = 0; i < n; i++) {
+        snprintf(item, sizeof item, "%s\"b\"", i ? "," : "");
+        put(&p.say, &p.say_len, &p.say_cap, item, strlen(item));
+    }
+    say(&p, end);
+    while (p.say_len) turns(c, 1);
+    turns(c, 1);
+    EQ_STR(hear(&p), "{\"jsonrpc\":\"2.0\",\"id\":1,\"error\":{\"code\":-32603,\"message\":\"failed\"}}");
+    CHECK(has(mcp_client_error(c), "the form is too large"));
+    done(c, &p);
+}
+
+TEST(huge_forms)
+{
+#define ASKS "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"elicitation/create\",\"params\":{\"message\":\"m\",\"requestedSchema\":{\"properties\":{"
+    huge_form_row(ASKS, "},\"required\":[", "%s\"a%d\":{}", "]}}}");
+    huge_form_row(ASKS "\"a\":{\"type\":\"array\",\"items\":{\"enum\":[", ",\"b\"]},\"default\":[", "%s\"a%d\"", "]}}}}}");
+    huge_form_row(ASKS "\"a\":{\"type\":\"array\",\"x\":{", "},\"default\":[", "%s\"a%d\":0", "]}}}}}");
+}
+
 TEST(legacy_capabilities)
 {
     refused_row("{}", "roots/list", "{}", -32601);
@@ -1169,6 +1203,7 @@ int main(void)
     RUN(questions_go_with_the_call);
     RUN(warm);
     RUN(forms);
+    RUN(huge_forms);
     RUN(legacy_capabilities);
     RUN(too_many_questions);
     RUN(legacy_patience);

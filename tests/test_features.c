@@ -1494,6 +1494,45 @@ TEST(changed_from_a_handler)
     end(s, &p);
 }
 
+/* `visible` puts off the answer, in the middle of finding out what may be watched. */
+static bool sees_later(mcp_req *r, int kind, const char *name, void *user)
+{
+    (void)kind; (void)name; (void)user;
+    CHECK(mcp_req_defer(r) != 0);
+    return true;
+}
+
+static void *scribbling(void *user, void *ptr, size_t old_size, size_t new_size)
+{
+    void *p = new_size ? malloc(new_size) : NULL;
+    volatile char *old = (volatile char *)ptr;      /* a compiler would leave out a memset */
+    size_t i;
+    (void)user;
+    if (p && ptr) memcpy(p, ptr, old_size < new_size ? old_size : new_size);
+    if (!ptr || (new_size && !p)) return p;
+    for (i = 0; i < old_size; i++) old[i] = 0;
+    free(ptr);
+    return p;
+}
+
+TEST(deferred_while_looking)
+{
+    mcp_server_desc d;
+    mcp_server *s;
+    peer p;
+    memset(&d, 0, sizeof d);
+    d.visible = sees_later;
+    d.alloc.resize = scribbling;
+    s = one_of_each(&d);
+    p = join(s);
+    legacy(&p);
+    EQ_STR(ask(&p, LEGACY, "resources/subscribe", "\"uri\":\"x:1\""), OK_LINE);
+    EQ_STR(ask(&p, LEGACY, "resources/subscribe", "\"uri\":\"x:1\""), OK_LINE);
+    CHECK(strstr(ask(&p, LEGACY, "resources/read", "\"uri\":\"x:1\""), "\"id\":1,\"result\"") != NULL);
+    EQ_INT(mcp_server_stats(s).pending, 0);
+    end(s, &p);
+}
+
 int main(void)
 {
     RUN(static_resources);
@@ -1523,5 +1562,6 @@ int main(void)
     RUN(a_thousand_subscriptions);
     RUN(ends_with_subscriptions_open);
     RUN(changed_from_a_handler);
+    RUN(deferred_while_looking);
     return test_end();
 }
