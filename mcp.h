@@ -57,7 +57,7 @@
        MCP_IMPLEMENTATION  one file        makes the implementation
        MCP_STATIC          that file       all functions are static: for a program of one file
        MCP_API             everywhere      what stands before each declaration; default extern
-       MCP_NO_SERVER       everywhere      without the server (saves about a third)
+       MCP_NO_SERVER       everywhere      without the server (saves two fifths)
        MCP_NO_CLIENT       everywhere      without the client and what only it needs: replies, the pending table
                                            (saves about a third)
        MCP_NO_POSIX        everywhere      without descriptors, processes, sockets, clock: bytes in and out by your
@@ -467,7 +467,7 @@ typedef struct mcp_server_desc {
     const char *title, *description, *website;
     const char *icons;                      /* JSON text: [{"src": "https://..."}] */
     const char *instructions;               /* for the model: how to use this server */
-    const char *capabilities;               /* JSON object, merged over what follows from the registry: a server that
+    const char *capabilities;               /* JSON object; what follows from the registry is added to it: a server that
                                                starts without tools says MCP_JSON({"tools": {"listChanged": true}}) */
     mcp_io io;                              /* default: stdin and stdout, guarded: see mcp_server_new */
     bool no_stdio;                          /* neither io nor listen: peers come by mcp_server_attach alone */
@@ -530,7 +530,8 @@ typedef struct mcp_tool {
    any, {/name} for a slash and a name. Templates are tried in the order in which they were added; what stood in their
    place is handed to fn, percent-decoded, by mcp_req_var: it comes from the caller, so look for "..". */
 typedef struct mcp_resource {
-    const char *uri, *name;                 /* required */
+    const char *uri;                        /* required */
+    const char *name;                       /* default: the URI */
     const char *title, *description, *mime;
     const void *data; size_t data_size;     /* the content; NULL: fn makes it. Text: data_size 0 is MCP_NTS */
     bool binary;                            /* data goes as base64; default: as text */
@@ -765,8 +766,8 @@ MCP_API int  mcp_req_ask       (mcp_req *r, const char *key, const char *method,
                                 const mcp_json **answer);
 /* Asks the user to fill in a form. schema: an object of plain fields,
    https://modelcontextprotocol.io/specification/2026-07-28/client/elicitation#requested-schema
-   MCP_OK: *content is what was filled in, and fits the schema (types, required, choices, limits; not format and
-   pattern). Not for secrets: they go to a page, see below. */
+   MCP_OK: *content is what was filled in, and fits the schema (types, required, choices, limits and the four formats;
+   not pattern). Not for secrets: they go to a page, see below. */
 MCP_API int  mcp_req_elicit    (mcp_req *r, const char *key, const char *message, const char *schema,
                                 const mcp_json **content);
 /* Sends the user to a page. MCP_OK: the user agrees to go there, not more: what has been done there only the page
@@ -4014,6 +4015,21 @@ static const char *mcpi_field_fault(const mcp_json *schema, const mcp_json *v)
     else if (mcpi_is(type, "boolean") && mcp_json_type(v) != MCP_JSON_BOOL) why = "is not true or false";
     return why || mcpi_field_choice(schema, v) ? why : "is not one of the choices";
 }
+
+/* Values that no form can hold, whatever it asks for: what there is besides strings, numbers, booleans and lists of
+   strings. NULL: there are none; else *field is the first. */
+static const char *mcpi_fields_alien(const mcp_json *content, const char **field)
+{
+    mcp_json_each(v, content) {
+        mcp_type type = mcp_json_type(v);
+        bool alien = type == MCP_JSON_NULL || type == MCP_JSON_OBJECT;
+        if (type == MCP_JSON_ARRAY)
+            mcp_json_each(item, v) alien = alien || mcp_json_type(item) != MCP_JSON_STRING;
+        *field = mcp_json_key(v);
+        if (alien) return "is nothing that a form can hold";
+    }
+    return NULL;
+}
 #endif /* either end */
 
 /* ============================================================================================================== *
@@ -5196,20 +5212,17 @@ static int mcpi_send_value(mcp_req *r, const mcp_json *v)
 int mcp_req_result(mcp_req *r, const char *json, size_t len)
 {
     const mcp_json *v;
-    mcp_arena a;
     size_t pos = 0;
     int rc = mcpi_req_answers(r);
     if (rc != MCP_OK) return rc;
     if (!json) return MCP_ERR_ARGUMENT;
-    mcp_arena_init(&a, &r->s->alloc, 0);
-    v = mcp_json_parse(&a, json, len, &pos);
+    v = mcp_json_parse(&r->arena, json, len, &pos);
     if (v && mcp_json_type(v) == MCP_JSON_OBJECT) rc = mcpi_send_value(r, v);
     else if (!v && pos == MCP_NTS) rc = MCP_ERR_MEMORY;
     else
         rc = mcpi_server_fail(r->s, MCP_ERR_ARGUMENT,
                               v ? "the result of %s is not an object" : "the result of %s is not JSON: byte %z",
                               r->method, pos);
-    mcp_arena_free(&a);
     return rc;
 }
 
@@ -5781,7 +5794,7 @@ int mcp_req_progress(mcp_req *r, double done, double total, const char *message)
     mcp_writer *w;
     int rc = mcpi_req_open(r);
     if (rc != MCP_OK) return rc;
-    if (r->token && (r->progressed ? done > r->progress : done - done == 0)) {
+    if (r->token && done - done == 0 && (!r->progressed || done > r->progress)) {       /* neither NaN nor infinite */
         r->progressed = true;
         r->progress = done;
         w = mcpi_note_begin(r->stream, "notifications/progress");
@@ -5889,14 +5902,17 @@ static void mcpi_put_capabilities(mcp_server *s, mcp_writer *w)
     mcp_put_object(w, "capabilities");
     for (kind = 0; kind <= MCPI_PROMPTS; kind++) {
         const char *name = mcpi_word_at(mcpi_list_names, kind);
-        if (!mcpi_has_list(s, kind) || mcpi_says(s, name)) continue;
+        const mcp_json *said = mcp_json_get(s->caps, name);
+        if (!mcpi_has_list(s, kind)) continue;
         mcp_put_object(w, name);
-        mcp_put_bool(w, "listChanged", true);
-        if (kind == MCPI_RESOURCES) mcp_put_bool(w, "subscribe", true);
+        if (!mcp_json_get(said, "listChanged")) mcp_put_bool(w, "listChanged", true);
+        if (kind == MCPI_RESOURCES && !mcp_json_get(said, "subscribe")) mcp_put_bool(w, "subscribe", true);
+        mcp_json_each(v, said) mcp_put_json(w, mcp_json_key(v), v);
         mcp_put_end(w);
     }
     if (s->has_completions && !mcpi_says(s, "completions")) mcpi_put_splice(w, "completions", "{}", 2);
-    mcp_json_each(v, s->caps) mcp_put_json(w, mcp_json_key(v), v);
+    mcp_json_each(v, s->caps)
+        if (mcpi_word_of(mcpi_list_names, mcp_json_key(v)) < 0) mcp_put_json(w, mcp_json_key(v), v);
     mcp_put_end(w);
 }
 
@@ -7592,7 +7608,7 @@ static const char *mcpi_fields_fault(const mcp_json *schema, const mcp_json *con
         const char *fault = v ? mcpi_field_fault(f, v) : NULL;
         if (fault) return fault;
     }
-    return NULL;
+    return mcpi_fields_alien(content, field);
 }
 
 /* Exactly one of schema and url is given. The params are written in order to be read again at once: one way in. */
@@ -8284,6 +8300,8 @@ int mcp_server_resource(mcp_server *s, const mcp_resource *d)
         mcpi_form_str(&f, "mimeType", d->mime);
         mcpi_form_json(&f, "annotations", d->annotations, MCP_JSON_OBJECT);
         if (!is_template) mcpi_form_data(&f, x, d);
+        else if (d->data && f.status == MCP_OK)
+            f.status = mcpi_server_fail(s, MCP_ERR_ARGUMENT, "%s: a template has fn, and no data", whose);
         if (d->mime) x->about = mcpi_form_copy(&f, d->mime, MCP_NTS);
         mcpi_feature_method(&f, "resources/read", 0, mcpi_do_read);
         mcpi_feature_method(&f, "resources/subscribe", MCPI_ONLY_LEGACY, mcpi_do_subscribe);
@@ -10068,6 +10086,7 @@ static bool mcpi_form_requires(const mcp_json *required, const char *key)
 static bool mcpi_put_form(mcp_writer *w, const mcp_json *schema, const mcp_json *content, char *why, size_t cap)
 {
     const mcp_json *v, *field, *required = mcp_json_get(schema, "required");
+    const char *alien = NULL, *name = "";
     uint64_t work = 0;
     if (content && mcp_json_type(content) != MCP_JSON_OBJECT) {
         (void)mcpi_say(why, cap, "content is not an object");
@@ -10090,12 +10109,14 @@ static bool mcpi_put_form(mcp_writer *w, const mcp_json *schema, const mcp_json 
         (void)mcpi_say(why, cap, "%s %s", key, fault);
         return false;
     }
-    for (v = mcp_json_first(content); v; v = mcp_json_next(v))
-        if (mcp_json_type(v) == MCP_JSON_NULL || mcp_json_type(v) == MCP_JSON_OBJECT) {
-            (void)mcpi_say(why, cap, "%s is nothing that a form can hold", mcp_json_key(v));
-            return false;
-        }
-    return true;
+    for (v = mcp_json_first(required); v; v = mcp_json_next(v)) {
+        name = mcp_json_str(v, "");
+        if (!alien && !mcp_json_get(content, name) && !mcp_json_get(mcp_json_get(schema, "properties"), name)) alien = "is missing";
+        if (alien) break;
+    }
+    if (!alien) alien = mcpi_fields_alien(content, &name);
+    if (alien) (void)mcpi_say(why, cap, "%s %s", name, alien);
+    return !alien;
 }
 
 /* -- questions --------------------------------------------------------------------------------------------------- */
@@ -11051,7 +11072,8 @@ static void mcpi_client_fail_only(mcp_client *c, int status, const char *why)
     for (; (e = (mcpi_entry *)mcpi_slots_any(&c->slots, c->slots.last, &from)) != NULL; from++) {
         if (e == &c->probe) mcpi_client_probed(c, &m);
         else if (e == &c->init) mcpi_client_initialized(c, &m);
-        else if (e->kind == MCPI_ENTRY_CALL && e->call->wire) mcpi_call_fail(c, e->call, status, why);
+        else if (e->kind == MCPI_ENTRY_CALL && e->call->wire && e->call->known != MCPI_METHOD_LISTEN)
+            mcpi_call_fail(c, e->call, status, why);
         else continue;
         return;
     }

@@ -719,7 +719,7 @@ TEST(forms)
         { "{\"type\":\"array\",\"minItems\":1,\"maxItems\":2,\"items\":{\"type\":\"string\",\"enum\":[\"a\",\"b\"]}}", "[\"c\"]", false },
         { "{\"type\":\"array\",\"items\":{\"anyOf\":[{\"const\":\"a\",\"title\":\"A\"}]}}", "[\"a\"]", true },
         { "{\"type\":\"array\",\"items\":{\"anyOf\":[{\"const\":\"a\",\"title\":\"A\"}]}}", "[\"b\"]", false },
-        { "{\"type\":\"array\"}", "\"a\"", false }, { "{}", "{\"any\":1}", true }
+        { "{\"type\":\"array\"}", "\"a\"", false }, { "{}", "{\"any\":1}", false }, { "{}", "[\"any\"]", true }, { "{}", "[1]", false }
     };
     mcp_server *s = with_tool(form);
     char schema[512], responses[512];

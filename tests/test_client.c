@@ -464,7 +464,7 @@ TEST(answers)
     answer_row(MCP_ERA_MODERN, "{\"jsonrpc\":\"2.0\",\"id\":$,\"result\":{\"resultType\":7}}", MCP_ERR_PROTOCOL, "resultType");
     answer_row(MCP_ERA_MODERN, "{\"jsonrpc\":\"2.0\",\"id\":$,\"result\":{}}", MCP_OK, NULL);
     answer_row(MCP_ERA_MODERN, "{\"jsonrpc\":\"2.0\",\"id\":$,\"result\":{\"resultType\":\"complete\"}}", MCP_OK, NULL);
-    answer_row(MCP_ERA_MODERN, "{\"jsonrpc\":\"2.0\",\"id\":$,\"result\":{\"resultType\":\"input_required\",\"inputRequests\":{\"q\":{\"method\":\"roots/list\"}}}}", MCP_ERR_CAPABILITY, "input");
+    answer_row(MCP_ERA_MODERN, "{\"jsonrpc\":\"2.0\",\"id\":$,\"result\":{\"resultType\":\"input_required\",\"inputRequests\":{\"q\":{\"method\":\"roots/list\"}}}}", MCP_ERR_CAPABILITY, "capabilities");
 }
 
 TEST(batches)

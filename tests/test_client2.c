@@ -775,6 +775,19 @@ TEST(listen_modern)
     say(&p, "{\"jsonrpc\":\"2.0\",\"id\":7,");                           /* nor is it "the only request" that noise could be meant for */
     turns(c, 1);
     EQ_INT(r.calls, 0);
+    {
+        result r3;
+        mcp_call k = tool_call("x", NULL, &r3);
+        memset(&r3, 0, sizeof r3);
+        (void)mcp_client_send(c, &k);                                    /* ... but this one is, though the listen is older */
+        turns(c, 1);
+        (void)hear(&p);
+        say(&p, "{\"jsonrpc\":\"2.0\",\"id\":7,");
+        turns(c, 1);
+        EQ_INT(r3.calls, 1);
+        EQ_INT(r3.status, MCP_ERR_PARSE);
+        EQ_INT(r.calls, 0);
+    }
     tell(c, &p, "notifications/tools/list_changed", id, "");
     EQ_INT(heard.n, 2);
     tell(c, &p, "notifications/tools/list_changed", id + 1, "");
@@ -1113,9 +1126,9 @@ TEST(kept_bounds)
         if (!*s) hits++;
         else reply(&p, id_of(s), "{}");
     }
-    CHECK(hits >= 4 && hits <= 10);
+    CHECK(hits >= 4 && hits <= 13);                                       /* pointers of 32 bits leave more room */
     done(c, &p);
-    c = keeping(&p, 100);                                                 /* too big to be kept */
+    c = keeping(&p, 60);                                                  /* too big to be kept, by its text alone */
     EQ_STR(ask_for(c, &p, NULL, "x:u", READ("x"), &r), "x");
     EQ_STR(ask_for(c, &p, NULL, "x:u", READ("x"), &r), "x");
     done(c, &p);

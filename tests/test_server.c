@@ -1819,7 +1819,7 @@ TEST(keys_with_a_nul)
     t.meta = "{\"v\\u0000w\":1}";
     t.extra = "{\"e\\u0000f\":2}";
     EQ_INT(mcp_server_tool(s, &t), MCP_OK);
-    CHECK(strstr(say(&p, INIT), "\"capabilities\":{\"tools\":{},\"x\\u0000y\":{}}") != NULL);
+    CHECK(strstr(say(&p, INIT), "\"capabilities\":{\"tools\":{\"listChanged\":true},\"x\\u0000y\":{}}") != NULL);
     CHECK(strstr(say(&p, J({"jsonrpc":"2.0","id":1,"method":"tools/list"})), "{\"name\":\"k\",\"inputSchema\":{\"type\":\"object\",\"p\\u0000q\":{},\"properties\":{\"r\\u0000s\":{}},"
           "\"required\":[\"r\\u0000s\",\"z\"]},\"_meta\":{\"v\\u0000w\":1},\"e\\u0000f\":2}") != NULL);
     CHECK(strstr(call(&p, "k", "{\"r\":1,\"z\":1}"), "is required") != NULL);
