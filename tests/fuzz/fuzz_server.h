@@ -120,7 +120,7 @@ static void answer(mcp_req *r, mcp_id own)
     MUST(rc == MCP_OK || rc == MCP_ERR_ARGUMENT || rc == MCP_ERR_MISUSE || rc == MCP_ERR_CANCELLED || rc == MCP_ERR_CLOSED || fuzz.fails);
     for (i = 0; own && i < 8; i++)
         if (later[i].id != own) continue;
-        else if (rc == MCP_ERR_CANCELLED) later[i].tried = true;
+        else if (rc == MCP_ERR_CANCELLED || rc == MCP_ERR_CLOSED) later[i].tried = true;
         else if (open && !mcp_server_req(server, own)) later[i].id = 0;
 }
 
