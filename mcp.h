@@ -806,7 +806,8 @@ typedef struct mcp_client_desc {
                                                still), default 30,000; the deadline in all, default 600,000 */
     int grace_ms;                           /* free: wait after closing stdin, and again after SIGTERM; default
                                                2,000 */
-    size_t max_message;                     /* bytes of one message; default 64 MiB */
+    size_t max_message;                     /* bytes of one message, and of a legacy server's questions that are put
+                                               off; default 64 MiB */
     size_t max_queue;                       /* bytes that wait for a server that does not read; over it send and
                                                notify fail with MCP_ERR_LIMIT; default 128 MiB */
     int max_pending;                        /* default 4,096 */
@@ -8968,6 +8969,7 @@ struct mcp_client {
     bool stop;                              /* a blocking call has its reply, in this frame: its turn ends */
     bool freed, shielded;
     int64_t now, timer, start_end, probe_due;
+    size_t ask_bytes;                       /* that open_asks hold */
     size_t replies;                         /* bytes of answers queued since the queue was last empty */
     int64_t refusal;                        /* initialize was refused with this code */
     int64_t answered;                       /* when the last question of a legacy server was over */
@@ -9156,6 +9158,11 @@ static mcpi_call **mcpi_ask_find(mcp_client *c, const char *id, size_t n)
     return at;
 }
 
+static size_t mcpi_ask_bytes(const mcpi_call *q)
+{
+    return q->len[0] + q->len[1] + q->len[2];
+}
+
 /* A question is over: it leaves its call, or its chain. */
 static void mcpi_ask_free(mcp_client *c, mcpi_call *q)
 {
@@ -9164,6 +9171,7 @@ static void mcpi_ask_free(mcp_client *c, mcpi_call *q)
     *at = q->next;
     if (!q->owner) {
         c->open_asks--;
+        c->ask_bytes -= mcpi_ask_bytes(q);
         c->answered = mcpi_client_clock(c);
     }
     mcpi_call_free(c, q);
@@ -10844,13 +10852,15 @@ static void mcpi_client_request(mcp_client *c, const mcp_msg *m)
         mcpi_client_reply(c, id, n, NULL, 0, MCPI_INVALID_REQUEST, "this id is in use");
         return;
     }
-    q = c->open_asks < c->d.max_pending ? mcpi_ask_new(c, id, n, m->params, needs) : NULL;
+    q = c->open_asks < c->d.max_pending && c->ask_bytes <= c->d.max_message
+        ? mcpi_ask_new(c, id, n, m->params, needs) : NULL;
     if (!q) {
         mcpi_client_reply(c, id, n, NULL, 0, MCPI_INTERNAL_ERROR, "too many open requests");
         return;
     }
     *mcpi_ask_find(c, q->text, q->len[0]) = q;
     c->open_asks++;
+    c->ask_bytes += mcpi_ask_bytes(q);
     mcpi_client_ask(c, q, m->method, m->params);
 }
 

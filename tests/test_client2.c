@@ -476,6 +476,36 @@ TEST(too_many_questions)
     done(c, &p);
 }
 
+/* What is kept of questions that wait for their answers has a bound, too, and not only their number. */
+TEST(large_questions)
+{
+    peer p;
+    mcp_client_desc d = desc_of(&p, MCP_ERA_LEGACY);
+    mcp_client *c;
+    char line[2048], text[1501];
+    int i;
+    memset(&g, 0, sizeof g);
+    memset(text, 'x', sizeof text - 1);
+    text[sizeof text - 1] = 0;
+    g.status = MCP_ERR_AGAIN;
+    d.on_ask = on_ask;
+    d.capabilities = ALL;
+    d.max_message = 2000;
+    c = ready(&p, &d);
+    for (i = 0; i < 3; i++) {
+        snprintf(line, sizeof line, "{\"jsonrpc\":\"2.0\",\"id\":%d,\"method\":\"elicitation/create\",\"params\":" FORM("", ",\"title\":\"%s\"") "}", i, text);
+        say(&p, line);
+        turns(c, 1);
+    }
+    EQ_INT(g.asked, 2);
+    EQ_STR(hear(&p), "{\"jsonrpc\":\"2.0\",\"id\":2,\"error\":{\"code\":-32603,\"message\":\"too many open requests\"}}");
+    EQ_INT(mcp_client_answer(c, g.ask[0], MCP_ERR_DECLINED, NULL), MCP_OK);
+    say(&p, line);
+    turns(c, 1);
+    EQ_INT(g.asked, 3);
+    done(c, &p);
+}
+
 /* While a legacy server waits for the user, its silence is not its fault. */
 TEST(legacy_patience)
 {
@@ -1206,6 +1236,7 @@ int main(void)
     RUN(huge_forms);
     RUN(legacy_capabilities);
     RUN(too_many_questions);
+    RUN(large_questions);
     RUN(legacy_patience);
     RUN(url_errors);
     RUN(typed_calls);
