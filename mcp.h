@@ -9749,18 +9749,6 @@ static int mcpi_call_start(mcp_client *c, mcpi_call *k, const mcpi_parts *parts)
     return MCP_OK;
 }
 
-/* The same request again, with the parts as they are now, under a new id. */
-static int mcpi_call_again(mcp_client *c, mcpi_call *k)
-{
-    mcpi_parts p;
-    int status;
-    mcpi_slots_remove(&c->slots, &k->page.item);
-    status = mcpi_slots_add(&c->slots, &k->page.item, MCP_NEVER);
-    if (status != MCP_OK) return status;
-    mcpi_call_parts(k, &p);
-    return mcpi_call_start(c, k, &p);
-}
-
 /* The server does not read: nothing more is kept for it. */
 static bool mcpi_client_is_full(mcp_client *c)
 {
@@ -9768,6 +9756,20 @@ static bool mcpi_client_is_full(mcp_client *c)
     (void)mcpi_client_say(c, MCP_ERR_LIMIT, "the server does not read: %z bytes wait for it",
                           mcpi_stream_queued(&c->st));
     return true;
+}
+
+/* The same request again, with the parts as they are now, under a new id. A server can have as many of these as it
+   likes, by answers to what it has not read. */
+static int mcpi_call_again(mcp_client *c, mcpi_call *k)
+{
+    mcpi_parts p;
+    int status;
+    if (mcpi_client_is_full(c)) return MCP_ERR_LIMIT;
+    mcpi_slots_remove(&c->slots, &k->page.item);
+    status = mcpi_slots_add(&c->slots, &k->page.item, MCP_NEVER);
+    if (status != MCP_OK) return status;
+    mcpi_call_parts(k, &p);
+    return mcpi_call_start(c, k, &p);
 }
 
 /* Will the parts be needed again? For the next page, or for the next round with more input. */
