@@ -4844,7 +4844,7 @@ static void mcpi_watch_release(mcp_server *s, mcpi_watch *w)
 {
     if (w->subs || w->changed) return;
     mcpi_map_remove(&s->watches, &w->named);
-    mcpi_strfree(&s->alloc, (char *)(uintptr_t)w->named.name);
+    mcpi_free(&s->alloc, (char *)(uintptr_t)w->named.name, w->named.len + 1);
     mcpi_free(&s->alloc, w, sizeof *w);
 }
 
@@ -5990,7 +5990,7 @@ static mcpi_watch *mcpi_watch_new(mcp_server *s, const char *uri, size_t n)
     w->named.len = n;
     w->named.name = mcpi_strdup(&s->alloc, uri, n);
     if (w->named.name && mcpi_map_add(&s->alloc, &s->watches, &w->named)) return w;
-    mcpi_strfree(&s->alloc, (char *)(uintptr_t)w->named.name);
+    mcpi_free(&s->alloc, (char *)(uintptr_t)w->named.name, n + 1);
     mcpi_free(&s->alloc, w, sizeof *w);
     return NULL;
 }
