@@ -817,7 +817,8 @@ typedef struct mcp_client_desc {
                                                still), default 30,000; the deadline in all, default 600,000 */
     int grace_ms;                           /* free: wait after closing stdin, and again after SIGTERM; default
                                                2,000 */
-    size_t max_message;                     /* bytes of one message; default 64 MiB */
+    size_t max_message;                     /* bytes of one message, and of a legacy server's questions that are put
+                                               off; default 64 MiB */
     size_t max_queue;                       /* bytes that wait for a server that does not read; over it send and
                                                notify fail with MCP_ERR_LIMIT; default 128 MiB */
     int max_pending;                        /* default 4,096 */
@@ -4873,7 +4874,7 @@ static void mcpi_watch_release(mcp_server *s, mcpi_watch *w)
 {
     if (w->subs || w->changed) return;
     mcpi_map_remove(&s->watches, &w->named);
-    mcpi_strfree(&s->alloc, (char *)(uintptr_t)w->named.name);
+    mcpi_free(&s->alloc, (char *)(uintptr_t)w->named.name, w->named.len + 1);
     mcpi_free(&s->alloc, w, sizeof *w);
 }
 
@@ -6019,7 +6020,7 @@ static mcpi_watch *mcpi_watch_new(mcp_server *s, const char *uri, size_t n)
     w->named.len = n;
     w->named.name = mcpi_strdup(&s->alloc, uri, n);
     if (w->named.name && mcpi_map_add(&s->alloc, &s->watches, &w->named)) return w;
-    mcpi_strfree(&s->alloc, (char *)(uintptr_t)w->named.name);
+    mcpi_free(&s->alloc, (char *)(uintptr_t)w->named.name, n + 1);
     mcpi_free(&s->alloc, w, sizeof *w);
     return NULL;
 }
@@ -9009,6 +9010,7 @@ struct mcp_client {
     bool stop;                              /* a blocking call has its reply, in this frame: its turn ends */
     bool freed, shielded;
     int64_t now, timer, start_end, probe_due;
+    size_t ask_bytes;                       /* that open_asks hold */
     size_t replies;                         /* bytes of answers queued since the queue was last empty */
     int64_t refusal;                        /* initialize was refused with this code */
     int64_t answered;                       /* when the last question of a legacy server was over */
@@ -9197,6 +9199,11 @@ static mcpi_call **mcpi_ask_find(mcp_client *c, const char *id, size_t n)
     return at;
 }
 
+static size_t mcpi_ask_bytes(const mcpi_call *q)
+{
+    return q->len[0] + q->len[1] + q->len[2];
+}
+
 /* A question is over: it leaves its call, or its chain. */
 static void mcpi_ask_free(mcp_client *c, mcpi_call *q)
 {
@@ -9205,6 +9212,7 @@ static void mcpi_ask_free(mcp_client *c, mcpi_call *q)
     *at = q->next;
     if (!q->owner) {
         c->open_asks--;
+        c->ask_bytes -= mcpi_ask_bytes(q);
         c->answered = mcpi_client_clock(c);
     }
     mcpi_call_free(c, q);
@@ -9782,18 +9790,6 @@ static int mcpi_call_start(mcp_client *c, mcpi_call *k, const mcpi_parts *parts)
     return MCP_OK;
 }
 
-/* The same request again, with the parts as they are now, under a new id. */
-static int mcpi_call_again(mcp_client *c, mcpi_call *k)
-{
-    mcpi_parts p;
-    int status;
-    mcpi_slots_remove(&c->slots, &k->page.item);
-    status = mcpi_slots_add(&c->slots, &k->page.item, MCP_NEVER);
-    if (status != MCP_OK) return status;
-    mcpi_call_parts(k, &p);
-    return mcpi_call_start(c, k, &p);
-}
-
 /* The server does not read: nothing more is kept for it. */
 static bool mcpi_client_is_full(mcp_client *c)
 {
@@ -9801,6 +9797,20 @@ static bool mcpi_client_is_full(mcp_client *c)
     (void)mcpi_client_say(c, MCP_ERR_LIMIT, "the server does not read: %z bytes wait for it",
                           mcpi_stream_queued(&c->st));
     return true;
+}
+
+/* The same request again, with the parts as they are now, under a new id. A server can have as many of these as it
+   likes, by answers to what it has not read. */
+static int mcpi_call_again(mcp_client *c, mcpi_call *k)
+{
+    mcpi_parts p;
+    int status;
+    if (mcpi_client_is_full(c)) return MCP_ERR_LIMIT;
+    mcpi_slots_remove(&c->slots, &k->page.item);
+    status = mcpi_slots_add(&c->slots, &k->page.item, MCP_NEVER);
+    if (status != MCP_OK) return status;
+    mcpi_call_parts(k, &p);
+    return mcpi_call_start(c, k, &p);
 }
 
 /* Will the parts be needed again? For the next page, or for the next round with more input. */
@@ -10888,13 +10898,15 @@ static void mcpi_client_request(mcp_client *c, const mcp_msg *m)
         mcpi_client_reply(c, id, n, NULL, 0, MCPI_INVALID_REQUEST, "this id is in use");
         return;
     }
-    q = c->open_asks < c->d.max_pending ? mcpi_ask_new(c, id, n, m->params, needs) : NULL;
+    q = c->open_asks < c->d.max_pending && c->ask_bytes <= c->d.max_message
+        ? mcpi_ask_new(c, id, n, m->params, needs) : NULL;
     if (!q) {
         mcpi_client_reply(c, id, n, NULL, 0, MCPI_INTERNAL_ERROR, "too many open requests");
         return;
     }
     *mcpi_ask_find(c, q->text, q->len[0]) = q;
     c->open_asks++;
+    c->ask_bytes += mcpi_ask_bytes(q);
     mcpi_client_ask(c, q, m->method, m->params);
 }
 

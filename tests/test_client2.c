@@ -431,6 +431,50 @@ TEST(huge_forms)
     huge_form_row(ASKS "\"a\":{\"type\":\"array\",\"x\":{", "},\"default\":[", "%s\"a%d\":0", "]}}}}}");
 }
 
+/* A server that answers and does not read: what goes on by itself, page after page or round after round, does not pile up. */
+static bool full;
+static ptrdiff_t full_write(void *user, const void *buf, size_t n) { return full ? MCP_ERR_AGAIN : peer_write(user, buf, n); }
+static bool any_item(const mcp_json *item, void *user) { (void)item; (void)user; return true; }
+
+TEST(what_goes_on_by_itself)
+{
+    static const char *const answers[2] = { "{\"resultType\":\"complete\",\"tools\":[],\"nextCursor\":\"%03d%s\"}",
+                                            "{\"resultType\":\"input_required\",\"requestState\":\"%03d%s\"}" };
+    char text[3001], line[4096];
+    int what, i;
+    memset(text, 'x', sizeof text - 1);
+    text[sizeof text - 1] = 0;
+    for (what = 0; what < 2; what++) {
+        peer p;
+        result r;
+        mcp_client_desc d = desc_of(&p, MCP_ERA_MODERN);
+        mcp_call k = tool_call("x", NULL, &r);
+        mcp_client *c;
+        mcp_id id;
+        d.io.write = full_write;
+        d.max_queue = 20000;
+        d.max_rounds = 1000;
+        full = false;
+        c = ready(&p, &d);
+        full = true;
+        if (what == 0) {
+            k.tool = NULL;
+            k.method = "tools/list";
+            k.each = any_item;
+        }
+        id = mcp_client_send(c, &k);
+        for (i = 0; i < 50; i++) {
+            snprintf(line, sizeof line, answers[what], i, text);
+            reply(&p, (long long)id + i, line);
+            turns(c, 3);
+        }
+        EQ_INT(r.calls, 1);
+        EQ_INT(r.status, MCP_ERR_LIMIT);
+        CHECK(mcp_client_stats(c).queued < 30000);
+        done(c, &p);
+    }
+}
+
 TEST(legacy_capabilities)
 {
     refused_row("{}", "roots/list", "{}", -32601);
@@ -473,6 +517,36 @@ TEST(too_many_questions)
     turns(c, 1);
     EQ_INT(r.status, MCP_ERR_LIMIT);
     EQ_INT(g.asked, 2);
+    done(c, &p);
+}
+
+/* What is kept of questions that wait for their answers has a bound, too, and not only their number. */
+TEST(large_questions)
+{
+    peer p;
+    mcp_client_desc d = desc_of(&p, MCP_ERA_LEGACY);
+    mcp_client *c;
+    char line[2048], text[1501];
+    int i;
+    memset(&g, 0, sizeof g);
+    memset(text, 'x', sizeof text - 1);
+    text[sizeof text - 1] = 0;
+    g.status = MCP_ERR_AGAIN;
+    d.on_ask = on_ask;
+    d.capabilities = ALL;
+    d.max_message = 2000;
+    c = ready(&p, &d);
+    for (i = 0; i < 3; i++) {
+        snprintf(line, sizeof line, "{\"jsonrpc\":\"2.0\",\"id\":%d,\"method\":\"elicitation/create\",\"params\":" FORM("", ",\"title\":\"%s\"") "}", i, text);
+        say(&p, line);
+        turns(c, 1);
+    }
+    EQ_INT(g.asked, 2);
+    EQ_STR(hear(&p), "{\"jsonrpc\":\"2.0\",\"id\":2,\"error\":{\"code\":-32603,\"message\":\"too many open requests\"}}");
+    EQ_INT(mcp_client_answer(c, g.ask[0], MCP_ERR_DECLINED, NULL), MCP_OK);
+    say(&p, line);
+    turns(c, 1);
+    EQ_INT(g.asked, 3);
     done(c, &p);
 }
 
@@ -1217,8 +1291,10 @@ int main(void)
     RUN(warm);
     RUN(forms);
     RUN(huge_forms);
+    RUN(what_goes_on_by_itself);
     RUN(legacy_capabilities);
     RUN(too_many_questions);
+    RUN(large_questions);
     RUN(legacy_patience);
     RUN(url_errors);
     RUN(typed_calls);

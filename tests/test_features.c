@@ -1533,6 +1533,23 @@ TEST(deferred_while_looking)
     end(s, &p);
 }
 
+/* A URI may hold a NUL; the allocator is told the size that it gave. */
+TEST(subscribed_beyond_a_nul)
+{
+    mcp_server_desc d;
+    mcp_server *s;
+    peer p;
+    memset(&d, 0, sizeof d);
+    d.alloc.resize = counting;
+    s = one_of_each(&d);
+    p = join(s);
+    legacy(&p);
+    EQ_STR(ask(&p, LEGACY, "resources/subscribe", "\"uri\":\"y:\\u0000abcdefgh\""), OK_LINE);
+    EQ_STR(ask(&p, LEGACY, "resources/unsubscribe", "\"uri\":\"y:\\u0000abcdefgh\""), OK_LINE);
+    end(s, &p);
+    EQ_INT(live_bytes, 0);
+}
+
 int main(void)
 {
     RUN(static_resources);
@@ -1563,5 +1580,6 @@ int main(void)
     RUN(ends_with_subscriptions_open);
     RUN(changed_from_a_handler);
     RUN(deferred_while_looking);
+    RUN(subscribed_beyond_a_nul);
     return test_end();
 }
