@@ -29,7 +29,7 @@ RUN      = $(ENV) sh tests/run.sh
 EXAMPLES = $(B)/hello_server $(B)/hello_client $(B)/loop_client $(B)/worker_server $(B)/unix_server \
            $(B)/fixed_server $(B)/docs_server $(B)/ask_server \
            $(B)/ask_client $(B)/mcp
-FIXTURES = $(B)/faults_json $(B)/faults_server $(B)/faults_client $(B)/conformance_server $(B)/conformance_client
+FIXTURES = $(B)/faults_json $(B)/faults_server $(B)/faults_client $(B)/conformance_server $(B)/conformance_client $(B)/peer_client
 
 all: examples
 examples: $(EXAMPLES)
@@ -57,6 +57,7 @@ $(B)/faults_server: tests/fixtures/faults_server.c
 $(B)/faults_client: tests/fixtures/faults_client.c
 $(B)/conformance_client: tests/fixtures/conformance_client.c
 $(B)/conformance_server: tests/fixtures/conformance_server.c
+$(B)/peer_client: tests/fixtures/peer_client.c
 
 demo: examples
 	@sh examples/demo.sh $(B)
@@ -66,7 +67,7 @@ test:
 	@PROGRAMS='examples/*.c tests/fixtures/faults_server.c tests/fixtures/scripted_server.c' $(RUN) tests/test_*.c tests/examples.sh tests/readme.sh tests/compile/quick.sh tests/budget.sh tests/stale.sh
 
 check:
-	@LIMIT=900 PROGRAMS='examples/*.c tests/fixtures/faults_*.c tests/fixtures/conformance_*.c tests/fixtures/scripted_server.c' $(RUN) tests/test_*.c tests/examples.sh tests/readme.sh tests/budget.sh tests/stale.sh tests/counts.sh \
+	@LIMIT=900 PROGRAMS='examples/*.c tests/fixtures/faults_*.c tests/fixtures/conformance_*.c tests/fixtures/peer_client.c tests/fixtures/scripted_server.c' $(RUN) tests/test_*.c tests/examples.sh tests/readme.sh tests/budget.sh tests/stale.sh tests/counts.sh \
 	    tests/compile/matrix.sh tests/analyze.sh tests/asan.sh tests/msan.sh tests/valgrind.sh tests/m32.sh tests/s390x.sh \
 	    tests/json_suite.sh tests/faults.sh tests/wire.sh tests/conformance.sh tests/peers/check.sh
 

@@ -58,7 +58,8 @@ static int ask_form(mcp_client *c, mcp_id question, const mcp_json *fields)
 static int on_ask(mcp_client *c, mcp_id question, const char *method, const mcp_json *params, mcp_writer *result, void *user)
 {
     char line[16];
-    (void)method; (void)result; (void)user;
+    (void)result; (void)user;
+    if (strcmp(method, "elicitation/create") != 0) return MCP_ERR_UNKNOWN;   /* a legacy server's own: nothing for the user */
     printf("%s\n", str(params, "message"));
     if (!*str(params, "url")) return ask_form(c, question, mcp_json_at(params, "/requestedSchema/properties"));
     printf("  Please visit %s\n  and type y when you are through: ", str(params, "url"));

@@ -264,7 +264,8 @@ static int on_ask(mcp_client *c, mcp_id question, const char *method, const mcp_
 {
     const mcp_json *fields = mcp_json_at(params, "/requestedSchema/properties");
     bool more = true;
-    (void)method; (void)result; (void)user;
+    (void)result; (void)user;
+    if (strcmp(method, "elicitation/create") != 0) return MCP_ERR_UNKNOWN;   /* a legacy server's own: nothing for the user */
     fputs(bar_shown ? "\nThe server asks: " : "The server asks: ", stderr);
     print(stderr, str(params, "message"), 0);
     if (*str(params, "url")) {

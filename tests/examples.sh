@@ -106,6 +106,21 @@ says 'mcp call: nobody to ask'       6 'is not among the client'            mcp 
 if have script && [ "$(uname)" = Linux ]; then
     asked 'mcp call, on a terminal'  '2 salad'                              'salad\n2\n' script -qec 'mcp call order -- scripted_server' /dev/null
 fi
+# A legacy server may ask by any method: what is no question to the user is refused, not asked.
+cat >"$work/curious" <<'EOS'
+reply() { id=${line#*\"id\":}; printf '{"jsonrpc":"2.0","id":%s,%s}\n' "${id%%[,\}]*}" "$1"; }
+read -r line
+case $line in *server/discover*) reply '"error":{"code":-32601,"message":"?"}'; read -r line;; esac
+reply '"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"curious","version":"1"}}'
+read -r line
+read -r line
+echo '{"jsonrpc":"2.0","id":"q","method":"no/such/method","params":{}}'
+read -r answer
+case $answer in *'"id":"q"'*-32601*) word=refused;; *) word=answered;; esac
+reply '"result":{"content":[{"type":"text","text":"'$word'"}]}'
+EOS
+asked 'ask_client: no such question' '^refused$'                            '' ask_client any '{}' sh "$work/curious"
+asked 'mcp call: no such question'   '^refused$'                            '' mcp call any -- sh "$work/curious"
 says 'mcp resources'                 0 '^file:///{path}$'                   mcp resources -- scripted_server
 check 'mcp resources: names'         grep -q '^    A file, text/plain$'     "$work/out"
 says 'mcp resources --json'          0 '^{"resources":\[{"uri":"file:///a".*"resourceTemplates":\[' mcp resources --json -- scripted_server

@@ -4,6 +4,7 @@ import fs from "node:fs";
 import { createRequire } from "node:module";
 import os from "node:os";
 import path from "node:path";
+import { features } from "./features.mjs";
 
 const build = path.resolve(process.argv[2]), modules = path.resolve(process.argv[3]);
 const need = createRequire(path.join(modules, "x.js"));
@@ -188,9 +189,9 @@ for (const kind of kinds) {
   }, 60000);
 }
 
-function run(command, args, { input = "", timeout = 60000, env } = {}) {
+function run(command, args, { input = "", timeout = 60000, env, encoding = "utf8" } = {}) {
   return new Promise(done => {
-    const child = execFile(command, args, { timeout, env: { ...process.env, ...env }, maxBuffer: 1 << 26, killSignal: "SIGKILL" },
+    const child = execFile(command, args, { timeout, encoding, env: { ...process.env, ...env }, maxBuffer: 1 << 26, killSignal: "SIGKILL" },
       (error, out, err) => done({ status: error ? error.code ?? error.signal : 0, out, err }));
     child.stdin.on("error", () => {});
     child.stdin.end(input);
@@ -312,6 +313,7 @@ await attempt("chrome-devtools-mcp", async () => {
   const r = await mcp(["tools", "--json", "-q"], chrome, { env: { CI: "1" } });
   check("chrome-devtools-mcp: tools", r.status === 0 && json(r)?.tools?.length > 10, r);
 });
+await features({ attempt, check, run, bin, script, scratch, modules, here });
 fs.rmSync(scratch, { recursive: true, force: true });
 console.log(`${passed} passed, ${failed} failed`);
 process.exit(failed ? 1 : 0);
