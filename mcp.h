@@ -6398,7 +6398,8 @@ static int mcpi_var_add(mcp_req *r, mcp_arena *a, const mcpi_part *part, const c
 
 /* Does the template match (MCP_OK, MCP_ERR_UNKNOWN, MCP_ERR_MEMORY), and what are its variables? The longest text that
    fits is taken for each, from the left. */
-static int mcpi_template_match(mcp_req *r, mcp_arena *a, const mcpi_feature *x, const char *uri, size_t n, uint64_t **can)
+static int mcpi_template_match(mcp_req *r, mcp_arena *a, const mcpi_feature *x, const char *uri, size_t n,
+                               uint64_t **can)
 {
     mcpi_part part[MCPI_PARTS_MAX];
     int parts = mcpi_template_cut(x->named.name, part), k, rc;
