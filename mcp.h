@@ -5134,13 +5134,16 @@ static int mcpi_result_end(mcp_req *r, int status)
     return status;
 }
 
-/* Sends the result object in r->w, which is complete but for its end and what the era adds. type: with its quotes. */
+/* Sends the result object in r->w, which is complete but for its end and what the era adds. type: with its quotes.
+   `visible` may have answered in the middle of a built-in method. */
 static int mcpi_send_typed(mcp_req *r, const char *type)
 {
     mcp_writer *w = &r->w;
     mcpi_place p;
     const char *text;
     size_t n;
+    int rc = mcpi_req_open(r);
+    if (rc != MCP_OK) return rc;
     if (r->modern) {
         mcpi_put_splice(w, "resultType", type, strlen(type));
         mcpi_put_splice(w, "_meta", r->s->meta, r->s->meta_len);
@@ -6077,7 +6080,7 @@ static int mcpi_may_watch(mcp_req *r, const mcp_json *uri)
     (void)mcpi_resource_find(r, &a, uri, &rc);
     mcp_arena_free(&a);
     r->vars = NULL;
-    return rc;
+    return mcpi_req_open(r) == MCP_OK ? rc : MCP_ERR_UNKNOWN;
 }
 
 static void mcpi_do_listen(mcp_req *r)
@@ -6117,6 +6120,7 @@ static void mcpi_do_listen(mcp_req *r)
                     rc == MCP_ERR_LIMIT ? "busy: too many subscriptions" : "out of memory");
         return;
     }
+    if (mcpi_req_open(r) != MCP_OK) return;
     r->listen = true;
     w = mcpi_note_begin(r->stream, "notifications/subscriptions/acknowledged");
     mcpi_put_subscription(w, r->id);
@@ -6424,7 +6428,8 @@ static int mcpi_var_add(mcp_req *r, mcp_arena *a, const mcpi_part *part, const c
 
 /* Does the template match (MCP_OK, MCP_ERR_UNKNOWN, MCP_ERR_MEMORY), and what are its variables? The longest text that
    fits is taken for each, from the left. */
-static int mcpi_template_match(mcp_req *r, mcp_arena *a, const mcpi_feature *x, const char *uri, size_t n, uint64_t **can)
+static int mcpi_template_match(mcp_req *r, mcp_arena *a, const mcpi_feature *x, const char *uri, size_t n,
+                               uint64_t **can)
 {
     mcpi_part part[MCPI_PARTS_MAX];
     int parts = mcpi_template_cut(x->named.name, part), k, rc;

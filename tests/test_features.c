@@ -1550,6 +1550,36 @@ TEST(subscribed_beyond_a_nul)
     EQ_INT(live_bytes, 0);
 }
 
+/* `visible` answers, which it need not do, and says yes: that was the answer, and no other follows. */
+static bool sees_and_answers(mcp_req *r, int kind, const char *name, void *user)
+{
+    (void)kind; (void)name; (void)user;
+    (void)mcp_req_error(r, -1, "not now", NULL);
+    return true;
+}
+
+TEST(answered_while_looking)
+{
+    static const char *const methods[4][2] = { { "tools/list", "" }, { "resources/subscribe", "\"uri\":\"x:1\"" },
+        { "resources/read", "\"uri\":\"x:1\"" }, { "prompts/list", "" } };
+    mcp_server_desc d;
+    mcp_server *s;
+    peer p;
+    int i;
+    memset(&d, 0, sizeof d);
+    d.visible = sees_and_answers;
+    s = one_of_each(&d);
+    p = join(s);
+    legacy(&p);
+    for (i = 0; i < 4; i++)
+        EQ_STR(ask(&p, LEGACY, methods[i][0], methods[i][1]), J({"jsonrpc":"2.0","id":1,"error":{"code":-1,"message":"not now"}}) "\n");
+    EQ_STR(listen_for(&p, "1", "{\"resourceSubscriptions\":[\"x:1\",\"y:1\"]}"), J({"jsonrpc":"2.0","id":1,"error":{"code":-1,"message":"not now"}}) "\n");
+    EQ_INT(mcp_server_updated(s, "x:1"), MCP_OK);
+    EQ_INT(mcp_server_updated(s, "y:1"), MCP_OK);
+    EQ_STR(hear(&p), "");                           /* neither of the two watches anything */
+    end(s, &p);
+}
+
 int main(void)
 {
     RUN(static_resources);
@@ -1581,5 +1611,6 @@ int main(void)
     RUN(changed_from_a_handler);
     RUN(deferred_while_looking);
     RUN(subscribed_beyond_a_nul);
+    RUN(answered_while_looking);
     return test_end();
 }
