@@ -527,8 +527,9 @@ typedef struct mcp_tool {
 /* A resource, or a template of many. All strings and the data are copied.
    https://modelcontextprotocol.io/specification/2026-07-28/server/resources
    A `uri` with braces is a template (RFC 6570): {name} stands for one or more characters without a slash, {+name} for
-   any, {/name} for a slash and a name. Templates are tried in the order in which they were added; what stood in their
-   place is handed to fn, percent-decoded, by mcp_req_var: it comes from the caller, so look for "..". */
+   any, {/name} for a slash and a name; URIs of up to 8 KiB fit. Templates are tried in the order in which they were
+   added; what stood in their place is handed to fn, percent-decoded, by mcp_req_var: it comes from the caller, so look
+   for "..". */
 typedef struct mcp_resource {
     const char *uri;                        /* required */
     const char *name;                       /* default: the URI */
@@ -4589,7 +4590,7 @@ static void mcpi_map_free(const mcp_allocator *a, mcpi_map *m)
 /* -- what there is ----------------------------------------------------------------------------------------------- */
 
 enum { MCPI_MISSED_URIS = 16 };
-enum { MCPI_URI_MAX = 65536 };             /* bytes of one that a template may fit, or that is watched */
+enum { MCPI_URI_MAX = 8192 };              /* bytes of one that a template may fit, or that is watched */
 enum { MCPI_ONLY_LEGACY = 1, MCPI_ONLY_MODERN = 2, MCPI_FIXED = 4, MCPI_EARLY = 8, MCPI_BUILTIN = 16 };
 
 /* A method points at what it does, and what only some servers do is named only by the function that a program calls
