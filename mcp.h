@@ -3257,6 +3257,13 @@ static void mcpi_put_object_text(mcp_writer *w, const char *key, const char *jso
 static const char mcpi_versions[] =
     MCP_PROTOCOL_MODERN "\0" MCP_PROTOCOL_LEGACY "\0" "2025-06-18\0" "2025-03-26\0" "2024-11-05\0";
 enum { MCPI_VERSION_MODERN = 0, MCPI_VERSION_LEGACY = 1, MCPI_VERSION_BATCHES = 3, MCPI_VERSION_COUNT = 5 };
+
+/* The levels of RFC 5424 that logging uses, lowest first. */
+static const char mcpi_levels[] =
+    "debug\0" "info\0" "notice\0" "warning\0" "error\0" "critical\0" "alert\0" "emergency\0";
+
+/* What a listen may ask for: the lists, in the order of MCP_LIST_TOOLS and its neighbours. */
+static const char mcpi_filter_flags[] = "toolsListChanged\0" "resourcesListChanged\0" "promptsListChanged\0";
 #endif
 
 /* An integer in any notation that keeps its digits: no fraction, no exponent. `7.0` is for answers only, see
@@ -4499,11 +4506,6 @@ int mcp_io_pair(const mcp_allocator *alloc, mcp_io ends[2])
 
    Whatever a handler calls may come back into the server. So nothing that is in use is freed while `nest` says that
    callbacks run: peers and the server itself are marked, and go when the outermost call returns. */
-
-
-/* The levels of RFC 5424 that logging uses, lowest first. */
-static const char mcpi_levels[] =
-    "debug\0" "info\0" "notice\0" "warning\0" "error\0" "critical\0" "alert\0" "emergency\0";
 
 /* -- names: a hash map of whatever has one ----------------------------------------------------------------------- */
 
@@ -5997,9 +5999,6 @@ static void mcpi_put_subscription(mcp_writer *w, const mcp_json *id)
     mcpi_put_lexeme(w, "io.modelcontextprotocol/subscriptionId", id);
     mcp_put_end(w);
 }
-
-/* In the order of MCPI_TOOLS and its neighbours. */
-static const char mcpi_filter_flags[] = "toolsListChanged\0" "resourcesListChanged\0" "promptsListChanged\0";
 
 /* NULL, or which member of the filter is malformed. */
 static const char *mcpi_filter_fault(const mcp_json *f)
@@ -8935,7 +8934,6 @@ static const char mcpi_changes[] = "notifications/subscriptions/acknowledged\0no
 enum {
     MCPI_CHANGE_NONE, MCPI_CHANGE_TOOLS, MCPI_CHANGE_RESOURCES, MCPI_CHANGE_PROMPTS, MCPI_CHANGE_UPDATED
 };
-static const char mcpi_log_levels[] = "debug\0info\0notice\0warning\0error\0critical\0alert\0emergency\0";
 
 typedef enum mcpi_phase {
     MCPI_PHASE_START, MCPI_PHASE_READY, MCPI_PHASE_LOST, MCPI_PHASE_FLUSH, MCPI_PHASE_EOF, MCPI_PHASE_TERM,
@@ -8976,7 +8974,7 @@ typedef struct mcpi_call {
     bool acked;                             /* listen: it has begun */
     bool fresh, hit;                        /* not from the cache; it is in there */
     unsigned changes;                       /* mcp_client.changes when it was sent */
-    int log_level;                          /* 1 + place among mcpi_log_levels, or 0 */
+    int log_level;                          /* 1 + place among mcpi_levels, or 0 */
     mcp_id listen;                          /* a legacy subscription: what it is part of */
     bool shown;                             /* ASK: on_ask has it, or had it */
     unsigned needs;                         /* ASK: MCPI_CAN_... */
@@ -9422,7 +9420,7 @@ static int mcpi_client_put(mcp_client *c, mcp_id id, const mcpi_parts *p, bool m
             comma = false;
             if (modern) mcpi_put_part(w, &comma, "", c->meta + 1, c->meta_len - 2);
             if (modern && level) {
-                const char *name = mcpi_word_at(mcpi_log_levels, level - 1);
+                const char *name = mcpi_word_at(mcpi_levels, level - 1);
                 mcpi_put_part(w, &comma, "\"io.modelcontextprotocol/logLevel\":\"", name, strlen(name));
                 MCPI_PUT_LITERAL(w, "\"");
             }
@@ -9508,7 +9506,7 @@ static const char *mcpi_call_fault(const mcp_call *call)
     if (call->complete && !call->prompt && !call->uri) return "complete belongs to prompt or uri";
     if (call->args && !call->tool && !call->prompt && !call->complete)
         return "args belongs to tool, prompt or complete";
-    if (call->log_level && mcpi_word_of(mcpi_log_levels, call->log_level) < 0) return "there is no such log_level";
+    if (call->log_level && mcpi_word_of(mcpi_levels, call->log_level) < 0) return "there is no such log_level";
     return NULL;
 }
 
@@ -9781,7 +9779,7 @@ static int mcpi_call_start(mcp_client *c, mcpi_call *k, const mcpi_parts *parts)
         p.len[MCPI_PART_METHOD] = sizeof discover - 1;
     }
     if (k->log_level && !modern && k->log_level != c->log_level && mcp_json_at(c->info, "/capabilities/logging")) {
-        const char *level = mcpi_word_at(mcpi_log_levels, k->log_level - 1);
+        const char *level = mcpi_word_at(mcpi_levels, k->log_level - 1);
         status = mcpi_client_quiet(c, "\"logging/setLevel\"", "level", level, strlen(level), 0);
         if (status == MCP_OK) c->log_level = k->log_level;
     }
@@ -9850,7 +9848,7 @@ static mcp_id mcpi_client_send(mcp_client *c, const mcp_call *call, mcpi_level *
     k->progress = call->progress || call->on_progress;
     k->fresh = call->fresh;
     k->known = mcpi_word_of(mcpi_client_methods, mcpi_call_method(call));
-    k->log_level = call->log_level ? 1 + mcpi_word_of(mcpi_log_levels, call->log_level) : 0;
+    k->log_level = call->log_level ? 1 + mcpi_word_of(mcpi_levels, call->log_level) : 0;
     k->waiter = waiter;
     k->on_progress = call->on_progress;
     k->each = call->each;
@@ -9894,8 +9892,6 @@ static void mcpi_client_cancelled(mcp_client *c, mcp_id wire, const char *reason
    the handshake, so subscriptions too.
    https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/subscriptions
    https://modelcontextprotocol.io/specification/2025-11-25/server/resources#subscriptions */
-
-static const char mcpi_listen_lists[] = "toolsListChanged\0resourcesListChanged\0promptsListChanged\0";
 
 /* A request of our own to a legacy server, with one string in its params. The method is in quotes; the string is
    written as JSON. MCP_OK or a status. */
@@ -9984,7 +9980,7 @@ static void mcpi_listen_begun(mcp_client *c, mcpi_call *k)
     mcp_put_end(&w);
     mcp_put_object(&w, "notifications");
     for (i = 0; i < 3; i++) {
-        const char *list = mcpi_word_at(mcpi_listen_lists, (int)i);
+        const char *list = mcpi_word_at(mcpi_filter_flags, (int)i);
         if (mcp_json_bool(mcp_json_get(filter, list), false)
             && mcp_json_bool(mcp_json_at(c->info, mcpi_word_at(pointers, (int)i)), false))
             mcp_put_bool(&w, list, true);
@@ -11786,7 +11782,7 @@ mcp_id mcp_client_listen(mcp_client *c, unsigned lists, const char *const *uris,
     mcp_put_object(&w, "notifications");
     for (i = 0; i < 3; i++)
         if (lists & 1u << i || (i == 1 && lists & MCP_LIST_TEMPLATES))
-            mcp_put_bool(&w, mcpi_word_at(mcpi_listen_lists, i), true);
+            mcp_put_bool(&w, mcpi_word_at(mcpi_filter_flags, i), true);
     if (uris && *uris) {
         mcp_put_array(&w, "resourceSubscriptions");
         while (*uris) mcp_put_str(&w, NULL, *uris++);
