@@ -10,12 +10,14 @@ export async function features({ attempt, check, run, bin, script, scratch, modu
   const ours = name => [process.execPath, path.join(here, name), modules];
   const everything = script("@modelcontextprotocol/server-everything/dist/index.js");
   const same = (a, b) => JSON.stringify(a) === JSON.stringify(b);
+  const parsed = t => { try { return JSON.parse(t); } catch { return {}; } };
   const sorted = o => JSON.stringify(o, Object.keys(o ?? {}).sort());
   const everyCapability = { elicitation: { form: {}, url: {} }, sampling: {}, roots: { listChanged: true } };
 
   // peer_client and a server: fn gets a function that does one thing and tells what came of it. answers: by method, what is answered.
   async function session(server, { era = "auto", capabilities = everyCapability, answers = {} }, fn) {
     const child = spawn(bin("peer_client"), [era, JSON.stringify(capabilities), ...server], { stdio: ["pipe", "pipe", "pipe"] });
+    process.on("exit", () => child.kill("SIGKILL"));  // one that hangs
     const lines = [], waiting = [];
     let err = "", ended = false;
     const next = () => lines.length ? Promise.resolve(lines.shift()) : ended ? Promise.resolve(null) : new Promise(got => waiting.push(got));
@@ -76,7 +78,7 @@ export async function features({ attempt, check, run, bin, script, scratch, modu
     await attempt(name("the command mcp"), async () => {
       const go = (...args) => mcp([args[0], "--era", era, ...args.slice(1)], argv);
       let r = await go("resources", "--json");
-      const { resources, resourceTemplates } = JSON.parse(r.out || "{}");
+      const { resources, resourceTemplates } = parsed(r.out);
       const want = v1 ? ["readme", "bytes", "page/a", "page/b", "page/c"] : ["readme", "bytes", "counter", "secret", "page/a", "page/b"];
       check(name(v1 ? "resources, on three pages" : "resources"), r.status === 0 && same(resources?.map(x => x.uri), want.map(x => `note://${x}`)), r);
       check(name("templates"), same(resourceTemplates?.map(x => x.uriTemplate), ["note://page/{name}"]), r);
@@ -140,7 +142,7 @@ export async function features({ attempt, check, run, bin, script, scratch, modu
         r = await act({ tool: "logs", log_level: "debug" });
         check(name("logs from another level up"), levels(r).length === 4, r);
         r = await act({ tool: "meta", meta: { traceparent: "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01", "org.example/x": [1] } });
-        check(name("_meta goes along"), JSON.parse(textOf(r))["org.example/x"]?.[0] === 1 && JSON.parse(textOf(r)).traceparent?.startsWith("00-"), r);
+        check(name("_meta goes along"), parsed(textOf(r))["org.example/x"]?.[0] === 1 && parsed(textOf(r)).traceparent?.startsWith("00-"), r);
         r = await act({ method: "resources/list", each: true });
         check(name("each item of a list"), r.done === "ok" && r.items === (v1 ? 5 : 6), r);
         for (const language of ["c", "rust"]) {
@@ -152,13 +154,13 @@ export async function features({ attempt, check, run, bin, script, scratch, modu
         first = { content: { name: "Ada" } };
         r = await act({ tool: "order" });
         const full = { name: "Ada", ...Object.fromEntries(Object.entries(form.properties).slice(1).map(([k, v]) => [k, v.default])) };
-        check(name("a form: the defaults are filled in"), r.done === "ok" && sorted(JSON.parse(textOf(r) || "{}")) === sorted(full), r);
+        check(name("a form: the defaults are filled in"), r.done === "ok" && sorted(parsed(textOf(r))) === sorted(full), r);
         check(name("a form: what was asked, in two rounds"), same(r.asked.map(a => a.params.message), ["What would you like?", "Are you sure?"])
           && sorted(r.asked[0].params.requestedSchema.properties) === sorted(form.properties) && same(r.asked[1].params.requestedSchema.properties, sure.properties), r.asked);
         const own = { name: "Bo", mail: "b@example.org", cups: 9, litres: -1.5, milk: false, drink: "coffee", size: "s", extras: ["ice", "sugar"] };
         first = { content: own };
         r = await act({ tool: "order" });
-        check(name("a form: all of it filled in"), r.done === "ok" && sorted(JSON.parse(textOf(r) || "{}")) === sorted(own), r);
+        check(name("a form: all of it filled in"), r.done === "ok" && sorted(parsed(textOf(r))) === sorted(own), r);
         go = false;
         r = await act({ tool: "order" });
         check(name("a form: declined in the second round"), textOf(r) === "Not sure: decline.", r);
@@ -318,7 +320,7 @@ export async function features({ attempt, check, run, bin, script, scratch, modu
     await attempt(name("the command mcp"), async () => {
       const go = (...args) => mcp([args[0], "--era", era, ...args.slice(1)], everything);
       let r = await go("resources", "--json");
-      const { resources, resourceTemplates } = JSON.parse(r.out || "{}");
+      const { resources, resourceTemplates } = parsed(r.out);
       check(name("resources"), r.status === 0 && resources?.length === 7 && resources.every(x => x.uri.startsWith("demo://resource/static/document/")), r);
       check(name("templates"), same(resourceTemplates?.map(x => x.uriTemplate), ["demo://resource/dynamic/text/{resourceId}", "demo://resource/dynamic/blob/{resourceId}"]), r);
       r = await go("read", "demo://resource/static/document/features.md");
@@ -330,7 +332,7 @@ export async function features({ attempt, check, run, bin, script, scratch, modu
       r = await go("read", "demo://resource/dynamic/text/x");
       check(name("no such resource"), r.status === 4 && /^mcp: error -\d+: .*demo:/m.test(r.err), r);
       r = await go("prompts", "--json");
-      check(name("prompts"), same(JSON.parse(r.out || "{}").prompts?.map(p => p.name), ["simple-prompt", "args-prompt", "completable-prompt", "resource-prompt"]), r);
+      check(name("prompts"), same(parsed(r.out).prompts?.map(p => p.name), ["simple-prompt", "args-prompt", "completable-prompt", "resource-prompt"]), r);
       for (const [prompt, args, want] of [["simple-prompt", {}, "user: This is a simple prompt without arguments.\n"], ["args-prompt", { city: "Rome", state: "Lazio" }, "user: What's weather in Rome, Lazio?\n"],
                                           ["completable-prompt", { department: "Sales", name: "Eve" }, "user: Please promote Eve to the head of the Sales team.\n"]]) {
         r = await go("prompt", prompt, JSON.stringify(args));
@@ -363,7 +365,7 @@ export async function features({ attempt, check, run, bin, script, scratch, modu
         const types = r => r.result.content.map(c => c.type).join();
         await tool("echo", { message: "gr\u00fc\u00dfe" }, (r, t) => t === "Echo: gr\u00fc\u00dfe");
         await tool("get-annotated-message", { messageType: "error", includeImage: true }, r => types(r) === "text,image" && r.result.content[0].annotations.priority === 1);
-        await tool("get-env", {}, (r, t) => JSON.parse(t).PATH === process.env.PATH);
+        await tool("get-env", {}, (r, t) => parsed(t).PATH === process.env.PATH);
         await tool("get-resource-links", { count: 4 }, r => types(r) === "text" + ",resource_link".repeat(4));
         await tool("get-resource-reference", { resourceType: "Blob", resourceId: 5 }, r => types(r) === "text,resource,text" && r.result.content[1].resource.blob);
         await tool("get-structured-content", { location: "Chicago" }, r => r.result.structuredContent.temperature === 36);
