@@ -715,8 +715,8 @@ MCP_API int  mcp_req_add_json    (mcp_req *r, const char *block, size_t len);   
 MCP_API int  mcp_req_role        (mcp_req *r, const char *role);
 /* Caching hints for this answer, in place of the server's or the resource's: lists and resources. */
 MCP_API int  mcp_req_cache       (mcp_req *r, int ttl_ms, int scope);
-/* The answer to a completion, which has no content; MCP_ERR_MISUSE elsewhere. Best first: at most 100 of the n values go
-   out. total: how many there are, or -1. more: there are more than these.
+/* The answer to a completion, which has no content; MCP_ERR_MISUSE elsewhere. Best first: at most 100 of the n values
+   go out. total: how many there are, or -1. more: there are more than these.
    https://modelcontextprotocol.io/specification/2026-07-28/server/utilities/completion */
 MCP_API int  mcp_req_values      (mcp_req *r, const char *const *values, int n, int total, bool more);
 /* structuredContent: any JSON value (an object, to be seen by legacy peers), as text, or written through a writer
@@ -3877,7 +3877,8 @@ static size_t mcpi_child_why   (const mcpi_child *ch, char *buf, size_t cap);
 /* -- forms ------------------------------------------------------------------------------------------------------- */
 /* What an elicitation asks for is a flat object of simple fields, described in a small part of JSON Schema: strings
    with a length and a format, numbers with bounds, booleans, and choices, of one or of several. So the check below is
-   whole, without a validator: on the client, so that what does not fit never leaves, and on the server, which trusts none.
+   whole, without a validator: on the client, so that what does not fit never leaves, and on the server, which trusts
+   none.
    https://modelcontextprotocol.io/specification/2026-07-28/client/elicitation#requested-schema */
 
 /* Does s begin like the pattern, in which each 0 stands for a digit? */
@@ -5418,7 +5419,8 @@ int mcp_req_add_json(mcp_req *r, const char *block, size_t len)
 
 mcp_writer *mcp_req_structure(mcp_req *r)
 {
-    if (mcpi_req_open(r) != MCP_OK || (r->feature && r->feature->kind != MCPI_TOOLS) || mcpi_is_completion(r)) return NULL;
+    if (mcpi_req_open(r) != MCP_OK || mcpi_is_completion(r)) return NULL;
+    if (r->feature && r->feature->kind != MCPI_TOOLS) return NULL;
     (void)mcpi_body(r);
     mcp_writer_reset(&r->extra);
     r->structured = true;
@@ -5568,12 +5570,18 @@ const mcp_json *mcp_req_args  (const mcp_req *r) { return r ? r->args : NULL; }
 const mcp_json *mcp_req_params(const mcp_req *r) { return r ? r->params : NULL; }
 const mcp_json *mcp_req_meta  (const mcp_req *r) { return r ? r->meta : NULL; }
 const char *mcp_req_method    (const mcp_req *r) { return r ? r->method : ""; }
-const char *mcp_req_tool      (const mcp_req *r) { return r && mcpi_is_kind(r, MCPI_TOOLS) ? r->feature->named.name : ""; }
+const char *mcp_req_tool      (const mcp_req *r)
+{
+    return r && mcpi_is_kind(r, MCPI_TOOLS) ? r->feature->named.name : "";
+}
 const char *mcp_req_protocol  (const mcp_req *r) { return r ? r->protocol : ""; }
 const mcp_json *mcp_req_client(const mcp_req *r) { return r ? r->client : NULL; }
 const mcp_json *mcp_req_capabilities(const mcp_req *r) { return r ? r->caps : NULL; }
 const char *mcp_req_principal (const mcp_req *r) { return r && r->conn->principal ? r->conn->principal : ""; }
-const char *mcp_req_uri       (const mcp_req *r) { return r && mcpi_is_read(r) ? mcp_json_str(mcp_json_get(r->params, "uri"), "") : ""; }
+const char *mcp_req_uri       (const mcp_req *r)
+{
+    return r && mcpi_is_read(r) ? mcp_json_str(mcp_json_get(r->params, "uri"), "") : "";
+}
 mcp_server *mcp_req_server    (const mcp_req *r) { return r ? r->s : NULL; }
 mcp_conn *mcp_req_conn        (const mcp_req *r) { return r ? r->conn : NULL; }
 
@@ -6362,8 +6370,8 @@ static int mcpi_template_cut(const char *t, mcpi_part *part)
             if (*t == '+' || *t == '/') t++;
             for (len = 0; t + len < end; len++) {
                 char c = t[len];
-                if (!((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '.'))
-                    return -1;
+                bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+                if (!letter && !(c >= '0' && c <= '9') && c != '_' && c != '.') return -1;
             }
             if (len == 0) return -1;
         }
@@ -6544,7 +6552,8 @@ static void mcpi_do_complete(mcp_req *r)
     const mcp_json *argument = mcp_json_get(r->params, "argument");
     bool prompt = mcpi_is(type, "ref/prompt");
     mcpi_feature *x;
-    if ((!prompt && !mcpi_is(type, "ref/resource")) || mcp_json_type(mcp_json_get(argument, "name")) != MCP_JSON_STRING ||
+    if ((!prompt && !mcpi_is(type, "ref/resource")) ||
+        mcp_json_type(mcp_json_get(argument, "name")) != MCP_JSON_STRING ||
         mcp_json_type(mcp_json_get(argument, "value")) != MCP_JSON_STRING) {
         mcpi_refuse(r, MCPI_INVALID_PARAMS, "completion needs ref, of type ref/prompt or ref/resource, and argument");
         return;
@@ -6959,7 +6968,9 @@ static void mcpi_hmac_end(mcpi_sha *c, const void *key, size_t n, unsigned char 
    the turn. Nothing of this is named by the dispatch: it finds the way through pointers that asking sets, so a program
    that never asks does not hold it. */
 
-enum { MCPI_FORM = 1, MCPI_URL = 2, MCPI_SAMPLING = 4, MCPI_SAMPLING_TOOLS = 8, MCPI_SAMPLING_CONTEXT = 16, MCPI_ROOTS = 32 };
+enum {
+    MCPI_FORM = 1, MCPI_URL = 2, MCPI_SAMPLING = 4, MCPI_SAMPLING_TOOLS = 8, MCPI_SAMPLING_CONTEXT = 16, MCPI_ROOTS = 32
+};
 enum { MCPI_ELICIT, MCPI_SAMPLE, MCPI_LIST_ROOTS };
 static const char mcpi_query_methods[] = "elicitation/create\0" "sampling/createMessage\0" "roots/list\0";
 static const char mcpi_query_needs[] =
@@ -7208,8 +7219,8 @@ static void mcpi_put_ask(mcpi_query *q, mcp_writer *w)
     mcp_put_object(w, "params");
     mcp_json_each(v, q->params) {
         const char *key = mcp_json_key(v);
-        if (elicit && (strcmp(key, "elicitationId") == 0 || (strcmp(key, "mode") == 0 && mcpi_is_before(r, "2025-11-25"))))
-            continue;
+        bool mode = strcmp(key, "mode") == 0 && mcpi_is_before(r, "2025-11-25");
+        if (elicit && (mode || strcmp(key, "elicitationId") == 0)) continue;
         mcp_put_json(w, key, v);
     }
     if (url && !r->modern) {
@@ -7445,7 +7456,8 @@ static mcpi_talk *mcpi_talk_of(mcp_req *r, int *rc)
     *rc = mcpi_req_open(r);
     if (*rc != MCP_OK || r->talk) return *rc == MCP_OK ? r->talk : NULL;
     if (mcpi_word_of("tools/call\0" "prompts/get\0" "resources/read\0", r->method) < 0) {
-        *rc = mcpi_server_fail(r->s, MCP_ERR_MISUSE, "%.*s cannot ask: only tools/call, prompts/get, resources/read can",
+        *rc = mcpi_server_fail(r->s, MCP_ERR_MISUSE,
+                               "%.*s cannot ask: only tools/call, prompts/get, resources/read can",
                                64, r->method);
         return NULL;
     }
@@ -7637,7 +7649,8 @@ static int mcpi_elicit(mcp_req *r, const char *key, const char *message, const c
     rc = mcp_writer_status(&w);
     if (text) rc = mcp_req_ask(r, key, "elicitation/create", text, answer);
     else if (rc != MCP_ERR_MEMORY)
-        rc = mcpi_server_fail(r->s, MCP_ERR_ARGUMENT, "asking for \"%.*s\": the schema is no JSON object", 64, key ? key : "");
+        rc = mcpi_server_fail(r->s, MCP_ERR_ARGUMENT, "asking for \"%.*s\": the schema is no JSON object", 64,
+                              key ? key : "");
     mcp_writer_free(&w);
     if (rc != MCP_OK) return rc;
     action = mcp_json_str(mcp_json_get(*answer, "action"), "");
@@ -8068,8 +8081,8 @@ static bool mcpi_name_is_utf8(const char *name)
 }
 
 /* Begins an entry: what it is called, and the form for its object. NULL: the status is in f. */
-static mcpi_feature *mcpi_feature_begin(mcpi_form *f, mcp_server *s, int kind, const char *name, mcp_req_fn fn, char *whose,
-                                    size_t cap)
+static mcpi_feature *mcpi_feature_begin(mcpi_form *f, mcp_server *s, int kind, const char *name, mcp_req_fn fn,
+                                        char *whose, size_t cap)
 {
     static const char kinds[] = "tool\0" "resource\0" "prompt\0" "template\0";
     const char *what = mcpi_word_at(kinds, kind);
@@ -8077,7 +8090,8 @@ static mcpi_feature *mcpi_feature_begin(mcpi_form *f, mcp_server *s, int kind, c
     mcpi_say(whose, cap, "%s \"%.*s\"", what, 128, name ? name : "");
     mcpi_form_begin(f, s, whose);
     if (!name || !*name) f->status = mcpi_server_fail(s, MCP_ERR_ARGUMENT, "a %s without a name", what);
-    else if (!mcpi_name_is_utf8(name)) f->status = mcpi_server_fail(s, MCP_ERR_ARGUMENT, "%s: its name is not UTF-8", whose);
+    else if (!mcpi_name_is_utf8(name))
+        f->status = mcpi_server_fail(s, MCP_ERR_ARGUMENT, "%s: its name is not UTF-8", whose);
     else if (!fn)
         f->status = mcpi_server_fail(s, MCP_ERR_ARGUMENT, "%s has no fn%s", whose,
                                      kind == MCPI_RESOURCES ? " and no data" : "");
@@ -8298,8 +8312,8 @@ int mcp_server_resource(mcp_server *s, const mcp_resource *d)
         x->ttl_ms = d->ttl_ms > 0 ? d->ttl_ms : 0;
         x->scope = d->scope;
         if (is_template && mcpi_template_cut(d->uri, part) < 1)
-            f.status = mcpi_server_fail(s, MCP_ERR_ARGUMENT, "%s: only {name}, {+name} and {/name} are known, in at most 60 parts",
-                                      whose);
+            f.status = mcpi_server_fail(s, MCP_ERR_ARGUMENT,
+                                        "%s: only {name}, {+name} and {/name} are known, in at most 60 parts", whose);
         mcpi_form_str(&f, is_template ? "uriTemplate" : "uri", d->uri);
         mcpi_form_named(&f, d->name ? d->name : d->uri, d->title, d->description);
         mcpi_form_looks(&f, d->icons, d->meta);
@@ -8444,10 +8458,12 @@ static bool mcpi_server_fill(mcp_server *s, const mcp_server_desc *d)
     mcp_arena_init(&s->fixed, &s->alloc, 0);
     s->empty = mcp_json_parse(&s->fixed, "{}", 2, NULL);
     if (!s->empty || !mcpi_describe(s, d)) return false;
-    if (d->state_key && !(s->state_key = mcpi_strdup(&s->alloc, (const char *)d->state_key, s->d.state_key_size))) return false;
+    if (d->state_key) s->state_key = mcpi_strdup(&s->alloc, (const char *)d->state_key, s->d.state_key_size);
+    if (d->state_key && !s->state_key) return false;
     s->has_logging = mcpi_says(s, "logging");
     for (kind = 0; kind < MCPI_KINDS; kind++)
-        s->lists[kind].said = mcpi_says(s, mcpi_word_at(mcpi_list_names, kind == MCPI_TEMPLATES ? MCPI_RESOURCES : kind));
+        s->lists[kind].said =
+            mcpi_says(s, mcpi_word_at(mcpi_list_names, kind == MCPI_TEMPLATES ? MCPI_RESOURCES : kind));
     return mcpi_method_have(s, "initialize", MCPI_ONLY_LEGACY | MCPI_FIXED | MCPI_EARLY, 0, mcpi_do_initialize) &&
            mcpi_method_have(s, "ping", MCPI_ONLY_LEGACY | MCPI_FIXED | MCPI_EARLY, 0, mcpi_do_ping) &&
            mcpi_method_have(s, "server/discover", MCPI_ONLY_MODERN | MCPI_FIXED, 0, mcpi_do_discover) &&
@@ -10123,8 +10139,9 @@ static bool mcpi_put_form(mcp_writer *w, const mcp_json *schema, const mcp_json 
     }
     for (v = mcp_json_first(required); v; v = mcp_json_next(v)) {
         name = mcp_json_str(v, "");
-        if (!alien && !mcp_json_get(content, name) && !mcp_json_get(mcp_json_get(schema, "properties"), name)) alien = "is missing";
-        if (alien) break;
+        if (mcp_json_get(content, name) || mcp_json_get(mcp_json_get(schema, "properties"), name)) continue;
+        alien = "is missing";
+        break;
     }
     if (!alien) alien = mcpi_fields_alien(content, &name);
     if (alien) (void)mcpi_say(why, cap, "%s %s", name, alien);
