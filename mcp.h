@@ -3253,6 +3253,19 @@ static void mcpi_put_object_text(mcp_writer *w, const char *key, const char *jso
     else if (w->status == MCP_OK) w->status = MCP_ERR_ARGUMENT;
 }
 
+/* What is mixed in moves up by the multiplication, so the upper half of the product depends on all of it. */
+static uint32_t mcpi_hash(const char *s, size_t n)
+{
+    uint64_t h = n, w;
+    for (; MCPI_FAST && n >= 8; n -= 8, s += 8) {
+        memcpy(&w, s, 8);
+        h = (h ^ w) * UINT64_C(0x9E3779B97F4A7C15);
+        h ^= h >> 32;
+    }
+    for (; n; n--) h = (h ^ (unsigned char)*s++) * UINT64_C(0x9E3779B97F4A7C15);
+    return (uint32_t)(h >> 32);
+}
+
 /* The protocol versions that we speak, newest first; only the first is modern. */
 static const char mcpi_versions[] =
     MCP_PROTOCOL_MODERN "\0" MCP_PROTOCOL_LEGACY "\0" "2025-06-18\0" "2025-03-26\0" "2024-11-05\0";
@@ -4512,19 +4525,6 @@ int mcp_io_pair(const mcp_allocator *alloc, mcp_io ends[2])
 
 typedef struct mcpi_named { const char *name; size_t len; uint32_t hash; } mcpi_named;
 typedef struct mcpi_map { mcpi_named **cell; size_t cells, count; } mcpi_map;  /* linear probing, at most half full */
-
-/* What is mixed in moves up by the multiplication, so the upper half of the product depends on all of it. */
-static uint32_t mcpi_hash(const char *s, size_t n)
-{
-    uint64_t h = n, w;
-    for (; MCPI_FAST && n >= 8; n -= 8, s += 8) {
-        memcpy(&w, s, 8);
-        h = (h ^ w) * UINT64_C(0x9E3779B97F4A7C15);
-        h ^= h >> 32;
-    }
-    for (; n; n--) h = (h ^ (unsigned char)*s++) * UINT64_C(0x9E3779B97F4A7C15);
-    return (uint32_t)(h >> 32);
-}
 
 static mcpi_named *mcpi_map_find(const mcpi_map *m, const char *name, size_t len)
 {
@@ -9037,7 +9037,8 @@ struct mcp_client {
     unsigned can;                           /* MCPI_CAN_... */
     int log_level;                          /* that a legacy server was told; as mcpi_call.log_level */
     size_t pooled;                          /* bytes that the pool's calls hold */
-    struct mcpi_kept *kept; size_t kept_bytes;  /* the cache */
+    struct mcpi_kept *kept[64], *kept_new, *kept_old;      /* the cache, by hash and by age */
+    size_t kept_bytes;
     unsigned changes, untold;               /* changes told by the server; bits of those to be told to the program */
     bool telling;
     mcpi_call *pool, *done, **done_end;
@@ -9641,7 +9642,9 @@ static void mcpi_call_parts(const mcpi_call *k, mcpi_parts *p)
    https://modelcontextprotocol.io/specification/2026-07-28/server/utilities/caching */
 
 typedef struct mcpi_kept {
-    struct mcpi_kept *next;                 /* an older one */
+    struct mcpi_kept *next;                 /* of the same hash */
+    struct mcpi_kept *newer, *older;
+    size_t chain;
     int64_t until;
     int known;                              /* place among mcpi_client_methods */
     size_t params, cursor, len;             /* bytes of the two parts and of the result, which stand behind this */
@@ -9663,10 +9666,16 @@ static bool mcpi_call_is_kept(const mcp_client *c, const mcpi_call *k)
     return c->d.cache_bytes && k->known >= MCPI_METHOD_READ && k->known < MCPI_METHOD_LISTEN;
 }
 
+static size_t mcpi_kept_chain(int known, const mcpi_parts *p)
+{
+    uint32_t h = mcpi_hash(p->at[MCPI_PART_PARAMS], p->len[MCPI_PART_PARAMS]);
+    return (h ^ (mcpi_hash(p->at[MCPI_PART_CURSOR], p->len[MCPI_PART_CURSOR]) >> 3) ^ (unsigned)known) & 63;
+}
+
 static mcpi_kept **mcpi_kept_find(mcp_client *c, int known, const mcpi_parts *p)
 {
     size_t params = p->len[MCPI_PART_PARAMS], cursor = p->len[MCPI_PART_CURSOR];
-    mcpi_kept **at = &c->kept;
+    mcpi_kept **at = &c->kept[mcpi_kept_chain(known, p)];
     for (; *at; at = &(*at)->next) {
         const char *s = mcpi_kept_text(*at);
         if ((*at)->known != known || (*at)->params != params || (*at)->cursor != cursor) continue;
@@ -9680,8 +9689,17 @@ static void mcpi_kept_drop(mcp_client *c, mcpi_kept **at)
 {
     mcpi_kept *e = *at;
     *at = e->next;
+    if (e->newer) e->newer->older = e->older; else c->kept_new = e->older;
+    if (e->older) e->older->newer = e->newer; else c->kept_old = e->newer;
     c->kept_bytes -= mcpi_kept_size(e);
     mcpi_free(&c->d.alloc, e, mcpi_kept_size(e));
+}
+
+static void mcpi_kept_evict(mcp_client *c, mcpi_kept *e)
+{
+    mcpi_kept **at = &c->kept[e->chain];
+    while (*at != e) at = &(*at)->next;
+    mcpi_kept_drop(c, at);
 }
 
 static bool mcpi_has_word(const char *s, size_t n, const char *word)
@@ -9699,11 +9717,11 @@ static bool mcpi_has_word(const char *s, size_t n, const char *word)
 /* Drops what a method gave; word: only where it is in the params. */
 static void mcpi_kept_forget(mcp_client *c, int known, const char *word)
 {
-    mcpi_kept **at = &c->kept;
-    while (*at)
-        if ((*at)->known == known && (!word || mcpi_has_word(mcpi_kept_text(*at), (*at)->params, word)))
-            mcpi_kept_drop(c, at);
-        else at = &(*at)->next;
+    mcpi_kept *e, *older;
+    for (e = c->kept_new; e; e = older) {
+        older = e->older;
+        if (e->known == known && (!word || mcpi_has_word(mcpi_kept_text(e), e->params, word))) mcpi_kept_evict(c, e);
+    }
 }
 
 /* Keeps a result, if it says so. Without memory it is not kept. */
@@ -9724,11 +9742,12 @@ static void mcpi_kept_add(mcp_client *c, const mcpi_call *k, const mcp_json *res
     s = mcp_writer_text(&c->scratch, &n);
     size = sizeof *e + p.len[MCPI_PART_PARAMS] + p.len[MCPI_PART_CURSOR] + n;
     if (!s || size > c->d.cache_bytes || !(e = (mcpi_kept *)mcpi_alloc(&c->d.alloc, size))) return;
-    while (c->kept_bytes + size > c->d.cache_bytes) {
-        for (at = &c->kept; (*at)->next; ) at = &(*at)->next;
-        mcpi_kept_drop(c, at);
-    }
-    e->next = c->kept;
+    while (c->kept_bytes + size > c->d.cache_bytes) mcpi_kept_evict(c, c->kept_old);
+    e->chain = mcpi_kept_chain(k->known, &p);
+    e->next = c->kept[e->chain];
+    e->newer = NULL;
+    e->older = c->kept_new;
+    if (e->older) e->older->newer = e; else c->kept_old = e;
     e->until = ttl < MCP_NEVER - c->now ? c->now + ttl : MCP_NEVER;
     e->known = k->known;
     e->params = p.len[MCPI_PART_PARAMS];
@@ -9738,7 +9757,7 @@ static void mcpi_kept_add(mcp_client *c, const mcpi_call *k, const mcp_json *res
     if (e->params) memcpy(to, p.at[MCPI_PART_PARAMS], e->params);
     if (e->cursor) memcpy(to + e->params, p.at[MCPI_PART_CURSOR], e->cursor);
     memcpy(to + e->params + e->cursor, s, n);
-    c->kept = e;
+    c->kept[e->chain] = c->kept_new = e;
     c->kept_bytes += size;
 }
 
@@ -11629,7 +11648,7 @@ static void mcpi_client_destroy(mcp_client *c)
     while (c->phase != MCPI_PHASE_ENDED) mcpi_client_pump(c, -1);
     mcpi_stream_free(&c->st);
     mcpi_slots_free(&c->slots);
-    while (c->kept) mcpi_kept_drop(c, &c->kept);
+    while (c->kept_old) mcpi_kept_evict(c, c->kept_old);
     while ((k = c->pool) != NULL) {
         c->pool = k->next;
         mcpi_free(&a, k->text, k->cap);
