@@ -9021,6 +9021,7 @@ struct mcp_client {
     int status, last;                       /* why it ended; why the last send failed */
     mcpi_phase phase;
     int version, era, offer;                /* negotiated; MCP_ERA_...; what initialize offers */
+    int quiet;                              /* of the calls, those that are ours and not the program's */
     int live, waiting, open_asks;           /* calls; requests on the wire, of any kind; questions of a legacy server */
     int listens;                            /* of the calls, those that are subscriptions */
     bool heard, refused, offered_again, probed_again, restart, restarted;
@@ -9316,6 +9317,7 @@ static void mcpi_call_end(mcp_client *c, mcpi_call *k, mcp_reply *r, bool in_fra
     bool quiet = k->quiet;
     c->listens -= k->known == MCPI_METHOD_LISTEN;
     r->id = k->id;
+    c->quiet -= quiet;
     if (quiet) mcpi_call_quiet_end(c, k, r);
     mcpi_call_unwire(c, k);
     while (k->asked) mcpi_ask_free(c, k->asked);
@@ -9870,8 +9872,8 @@ static mcp_id mcpi_client_send(mcp_client *c, const mcp_call *call, mcpi_level *
     if (c->status != MCP_OK) { c->last = c->status; return 0; }
     if (!call) { (void)mcpi_client_say(c, MCP_ERR_ARGUMENT, "there is no call"); return 0; }
     if (mcpi_client_is_full(c)) return 0;
-    if (c->live >= c->d.max_pending) {
-        (void)mcpi_client_say(c, MCP_ERR_LIMIT, "%d requests are pending already", c->live);
+    if (c->live - c->quiet >= c->d.max_pending) {
+        (void)mcpi_client_say(c, MCP_ERR_LIMIT, "%d requests are pending already", c->live - c->quiet);
         return 0;
     }
     mcpi_client_clear(c);
@@ -9958,7 +9960,7 @@ static int mcpi_client_quiet(mcp_client *c, const char *method, const char *key,
         if (status == MCP_OK) status = mcpi_call_start(c, k, &p);
     }
     mcp_writer_free(&w);
-    if (status == MCP_OK) c->live++;
+    if (status == MCP_OK) { c->live++; c->quiet++; }
     else mcpi_call_free(c, k);
     return status;
 }
@@ -11904,7 +11906,7 @@ mcp_stats mcp_client_stats(const mcp_client *c)
     memset(&s, 0, sizeof s);
     if (!c) return s;
     s = c->stats;
-    s.pending = (size_t)(c->live - c->listens);
+    s.pending = (size_t)(c->live - c->listens - c->quiet);
     s.queued = mcpi_stream_queued(&c->st);
     s.peers = c->st.open;
     return s;

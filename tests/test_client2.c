@@ -1011,6 +1011,33 @@ TEST(listen_early)
     EQ_INT(r.status, MCP_ERR_CLOSED);
 }
 
+/* Subscribing to many takes many requests of ours, which leave the program's its room. */
+TEST(listen_to_many)
+{
+    static const char *const many[] = { "x:1", "x:2", "x:3", "x:4", "x:5", NULL };
+    peer p;
+    result r, r2;
+    mcp_client_desc d = desc_of(&p, MCP_ERA_LEGACY);
+    mcp_client *c;
+    mcp_call k = tool_call("x", NULL, &r2);
+    memset(&r, 0, sizeof r);
+    d.max_pending = 3;
+    c = mcp_client_new(&d);
+    turns(c, 1);
+    reply(&p, id_of(hear(&p)), SUBSCRIBABLE);
+    turns(c, 1);
+    (void)hear(&p);
+    CHECK(mcp_client_listen(c, 0, many, note, &r) != 0);
+    turns(c, 1);
+    EQ_INT(mcp_client_stats(c).pending, 0);
+    CHECK(mcp_client_send(c, &k) != 0);
+    CHECK(mcp_client_send(c, &k) != 0);
+    CHECK(mcp_client_send(c, &k) == 0);                      /* the listen is one of three */
+    EQ_INT(mcp_client_stats(c).pending, 2);
+    done(c, &p);
+    EQ_INT(r.calls, 1);
+}
+
 /* -- kept results ------------------------------------------------------------------------------------------------------- */
 
 static char g_items[128];
@@ -1173,7 +1200,7 @@ TEST(kept_pages)
 
 TEST(kept_bounds)
 {
-    char uri[8];
+    char uri[16];
     peer p;
     result r;
     int i, hits = 0;
@@ -1303,6 +1330,7 @@ int main(void)
     RUN(listen_modern);
     RUN(listen_legacy);
     RUN(listen_early);
+    RUN(listen_to_many);
     RUN(kept_results);
     RUN(kept_pages);
     RUN(kept_bounds);
