@@ -2122,7 +2122,7 @@ const mcp_json *mcp_json_getn(const mcp_json *v, const char *key, size_t key_len
 {
     const mcp_json *k, *found = NULL;
     uint32_t left;
-    if (mcp_json_type(v) != MCP_JSON_OBJECT || !key) return NULL;
+    if (!v || mcp_json_type(v) != MCP_JSON_OBJECT || !key) return NULL;
     mcpi_each_key(k, left, v)
         if (k->n == key_len && memcmp(k->u.text, key, key_len) == 0) found = k + 1;
     return found;
@@ -6093,7 +6093,7 @@ static int mcpi_may_watch(mcp_req *r, const mcp_json *uri)
 
 static void mcpi_do_listen(mcp_req *r)
 {
-    const mcp_json *f = mcp_json_get(r->params, "notifications"), *uris = mcp_json_get(f, "resourceSubscriptions");
+    const mcp_json *f = mcp_json_get(r->params, "notifications"), *uris;
     const char *fault = mcpi_filter_fault(f);
     char text[96];
     int kind, rc = MCP_OK;

@@ -405,7 +405,7 @@ TEST(no_room_for_a_peer)
     }
     CHECK(in && left > 3);
     EQ_INT(mcp_server_step(s, NULL, 0), MCP_OK);
-    if (getrlimit(RLIMIT_NOFILE, &old) == 0) {
+    if (!getenv("UNDER_VALGRIND") && getrlimit(RLIMIT_NOFILE, &old) == 0) {    /* which keeps descriptors back */
         fd = connect_to(path);
         few = old;
         few.rlim_cur = (rlim_t)fd + 1;
