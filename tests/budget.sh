@@ -21,10 +21,10 @@ version=$(is_gcc "$CC")
 [ "$version" ] || { CC=gcc; version=$(is_gcc gcc); }
 limit() { if [ "$version" = 12 ]; then echo "$1"; else echo $(($1 + $1 / 10)); fi; }
 if [ "$version" ] && have size && size -A /bin/sh >/dev/null 2>&1; then
-    object json tests/compile/json_only.c
-    object server examples/hello_server.c -DMCP_STATIC -DMCP_NO_CLIENT
+    { object all $impl; } & { object json tests/compile/json_only.c; object server examples/hello_server.c -DMCP_STATIC -DMCP_NO_CLIENT; }
     object half $impl -DMCP_NO_CLIENT
-    object all $impl
+    wait
+    [ -f "$work/all.o" ] || { bad "$impl does not compile"; finish; }
     most "gcc $version, code of the JSON reader and writer ($(rest json) bytes of tables and unwind data beside it)" "$(text json)" "$(limit 12288)"
     most "gcc $version, code of a stdio server with tools, hello_server.c with MCP_STATIC ($(rest server))" "$(text server)" "$(limit 49152)"
     most "gcc $version, code of the server's half, MCP_NO_CLIENT ($(rest half))" "$(text half)" "$(limit 73728)"
@@ -34,9 +34,7 @@ if [ "$version" ] && have size && size -A /bin/sh >/dev/null 2>&1; then
 else
     skip 'sizes: they are measured with gcc and size on x86-64'
 fi
-CC=$mine
-
-object all $impl
+[ "$CC" = "$mine" ] && [ -f "$work/all.o" ] || { CC=$mine; object all $impl; }
 if have nm; then
     others=$(nm -g "$work/all.o" | awk '$2 ~ /^[A-TV-Z]$/ { print $3 }' | grep -v '^_*mcp_' | grep -v '^_*main$')
     check "all exported names begin with mcp_ ${others:+($(echo $others))}" test -z "$others"
