@@ -11,7 +11,7 @@ memcheck()
     program=$BUILD/valgrind/$name
     # shellcheck disable=SC2086
     $CC -std=c99 -g -O1 $CPPFLAGS -I. -o "$program" "$1" $LDFLAGS -lpthread $LDLIBS || return
-    valgrind --log-file="$work/$name.%p" --error-exitcode=99 --leak-check=full --track-fds=yes "$program" >"$work/$name.said" 2>&1 &
+    UNDER_VALGRIND=1 valgrind --log-file="$work/$name.%p" --error-exitcode=99 --leak-check=full --track-fds=yes "$program" >"$work/$name.said" 2>&1 &
     pid=$!
     wait $pid && ! sed -n '/Open .*descriptor\|Open .*socket/,/^==[0-9]*== *$/p' "$work/$name.$pid" | grep -q ' at 0x' && return
     tail -n 15 "$work/$name.said"
