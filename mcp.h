@@ -12,8 +12,9 @@
    the top type and "required" are checked). It is not thread-safe: an object belongs to one thread at a time.
 
    CONTENTS (search for the key)
-       public part:      == version, status, memory, JSON: reading, JSON: writing, JSON-RPC, streams, server, client
-       implementation:   >>status >>memory >>json >>rpc >>io >>server >>client >>posix
+       public part:      == version, status, memory, JSON: reading, JSON: writing, JSON-RPC, streams, schemas, names,
+                         server, client, function calling
+       implementation:   >>status >>memory >>json >>rpc >>io >>schema >>fit >>name >>server >>client >>calling >>posix
 
    A SERVER, WHOLE
        1. a handler reads its arguments and answers once:
@@ -60,6 +61,8 @@
        MCP_NO_SERVER       everywhere      without the server (saves two fifths)
        MCP_NO_CLIENT       everywhere      without the client and what only it needs: replies, the pending table
                                            (saves about a third)
+       MCP_NO_VALIDATE     everywhere      without the check of values against JSON Schema
+       MCP_NO_SANITIZE     everywhere      without the fitting of schemas to providers of models, and function calling
        MCP_NO_POSIX        everywhere      without descriptors, processes, sockets, clock: bytes in and out by your
                                            own mcp_io, time by now_ms
        MCP_NO_PRINTF       everywhere      without the ...f functions, and so without <stdio.h>
@@ -155,7 +158,8 @@ MCP_API int mcp_version(void);
     X(UNKNOWN,    -15, "no such name") \
     X(MISUSE,     -16, "called at the wrong time") \
     X(CAPABILITY, -17, "the peer did not declare the capability") \
-    X(DECLINED,   -18, "the user declined")
+    X(DECLINED,   -18, "the user declined") \
+    X(INVALID,    -19, "does not fit its schema")
 enum mcp_status {
 #define MCP_X(name, number, text) MCP_ERR_##name = number,
     MCP_STATUS_LIST(MCP_X)
@@ -446,6 +450,24 @@ typedef struct mcp_stats {
     size_t queued;                          /* bytes waiting to be written, now */
     size_t peers;                           /* open streams, now */
 } mcp_stats;
+
+/* == schemas: checking ======================================================================================= */
+#ifndef MCP_NO_VALIDATE
+#endif /* MCP_NO_VALIDATE */
+
+/* == schemas: fitting ======================================================================================== */
+#ifndef MCP_NO_SANITIZE
+#endif /* MCP_NO_SANITIZE */
+
+/* == names =================================================================================================== */
+
+/* The name under which a model sees a tool: mcp__{server}__{tool}, of A-Z a-z 0-9 _ -, at most 64 bytes, which is what
+   all providers take. Of a pair that had to be altered (a character that is none of these, too long) it ends in _ and
+   eight hex digits of a digest of both, so that the name depends on the pair alone. */
+#define MCP_NAME_MAX 64
+/* Writes it with its NUL to `dst`, of `cap` bytes (MCP_NAME_MAX + 1 always suffices), and returns its length; 0: it did
+   not fit. NULL counts as "". */
+MCP_API size_t mcp_name_join(char *dst, size_t cap, const char *server, const char *tool);
 
 /* == server ================================================================================================== */
 #ifndef MCP_NO_SERVER
@@ -953,6 +975,10 @@ MCP_API int mcp_client_step   (mcp_client *c, const struct pollfd *fds, int n);
 MCP_API int              mcp_client_wait (mcp_client *c, int timeout_ms);
 MCP_API const mcp_reply *mcp_client_call (mcp_client *c, const mcp_call *call);
 #endif /* MCP_NO_CLIENT */
+
+/* == function calling ======================================================================================== */
+#if !defined(MCP_NO_CLIENT) && !defined(MCP_NO_SANITIZE)
+#endif
 
 #ifdef __cplusplus
 }
@@ -4504,6 +4530,166 @@ int mcp_io_pair(const mcp_allocator *alloc, mcp_io ends[2])
     return MCP_OK;
 }
 
+#ifndef MCP_NO_VALIDATE
+/* ============================================================================================================== *
+ * >>schema  JSON Schema: does a value fit                                                                        *
+ * ============================================================================================================== */
+
+#endif /* MCP_NO_VALIDATE */
+#ifndef MCP_NO_SANITIZE
+/* ============================================================================================================== *
+ * >>fit  JSON Schema: what a provider of models takes                                                            *
+ * ============================================================================================================== */
+
+#endif /* MCP_NO_SANITIZE */
+/* ============================================================================================================== *
+ * >>name  digests, and the names that models see                                                                 *
+ * ============================================================================================================== */
+
+/* -- SHA-256 ----------------------------------------------------------------------------------------------------- */
+/* FIPS 180-4, written for size: it seals what a server asks, and tells names apart that had to be altered. */
+
+static const uint32_t mcpi_sha_k[64] = {
+    0x428a2f98, 0x71374491, 0xb5c0fbcf, 0xe9b5dba5, 0x3956c25b, 0x59f111f1, 0x923f82a4, 0xab1c5ed5,
+    0xd807aa98, 0x12835b01, 0x243185be, 0x550c7dc3, 0x72be5d74, 0x80deb1fe, 0x9bdc06a7, 0xc19bf174,
+    0xe49b69c1, 0xefbe4786, 0x0fc19dc6, 0x240ca1cc, 0x2de92c6f, 0x4a7484aa, 0x5cb0a9dc, 0x76f988da,
+    0x983e5152, 0xa831c66d, 0xb00327c8, 0xbf597fc7, 0xc6e00bf3, 0xd5a79147, 0x06ca6351, 0x14292967,
+    0x27b70a85, 0x2e1b2138, 0x4d2c6dfc, 0x53380d13, 0x650a7354, 0x766a0abb, 0x81c2c92e, 0x92722c85,
+    0xa2bfe8a1, 0xa81a664b, 0xc24b8b70, 0xc76c51a3, 0xd192e819, 0xd6990624, 0xf40e3585, 0x106aa070,
+    0x19a4c116, 0x1e376c08, 0x2748774c, 0x34b0bcb5, 0x391c0cb3, 0x4ed8aa4a, 0x5b9cca4f, 0x682e6ff3,
+    0x748f82ee, 0x78a5636f, 0x84c87814, 0x8cc70208, 0x90befffa, 0xa4506ceb, 0xbef9a3f7, 0xc67178f2
+};
+
+typedef struct mcpi_sha { uint32_t h[8]; uint64_t len; unsigned char block[64]; } mcpi_sha;
+
+static uint32_t mcpi_rotated(uint32_t x, int n) { return x >> n | x << (32 - n); }
+
+static void mcpi_sha_block(mcpi_sha *c)
+{
+    uint32_t w[64], v[8], a, b;
+    int i;
+    for (i = 0; i < 16; i++) {
+        const unsigned char *p = c->block + 4 * i;
+        w[i] = (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | p[3];
+    }
+    for (; i < 64; i++) {
+        a = w[i - 15];
+        b = w[i - 2];
+        w[i] = w[i - 16] + w[i - 7] + (mcpi_rotated(a, 7) ^ mcpi_rotated(a, 18) ^ a >> 3) +
+               (mcpi_rotated(b, 17) ^ mcpi_rotated(b, 19) ^ b >> 10);
+    }
+    memcpy(v, c->h, sizeof v);
+    for (i = 0; i < 64; i++) {
+        a = v[7] + (mcpi_rotated(v[4], 6) ^ mcpi_rotated(v[4], 11) ^ mcpi_rotated(v[4], 25)) +
+            ((v[4] & v[5]) ^ (~v[4] & v[6])) + mcpi_sha_k[i] + w[i];
+        b = (mcpi_rotated(v[0], 2) ^ mcpi_rotated(v[0], 13) ^ mcpi_rotated(v[0], 22)) +
+            ((v[0] & v[1]) ^ (v[0] & v[2]) ^ (v[1] & v[2]));
+        memmove(v + 1, v, 7 * sizeof *v);
+        v[4] += a;
+        v[0] = a + b;
+    }
+    for (i = 0; i < 8; i++) c->h[i] += v[i];
+}
+
+static void mcpi_sha_begin(mcpi_sha *c)
+{
+    static const uint32_t h[8] = { 0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a,
+                                   0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19 };
+    memcpy(c->h, h, sizeof h);
+    c->len = 0;
+}
+
+static void mcpi_sha_add(mcpi_sha *c, const void *data, size_t n)
+{
+    const unsigned char *p = (const unsigned char *)data;
+    while (n--) {
+        c->block[c->len++ % 64] = *p++;
+        if (c->len % 64 == 0) mcpi_sha_block(c);
+    }
+}
+
+static void mcpi_sha_end(mcpi_sha *c, unsigned char out[32])
+{
+    uint64_t bits = c->len * 8;
+    unsigned char b = 0x80;
+    int i;
+    do { mcpi_sha_add(c, &b, 1); b = 0; } while (c->len % 64 != 56);
+    for (i = 56; i >= 0; i -= 8) { b = (unsigned char)(bits >> i); mcpi_sha_add(c, &b, 1); }
+    for (i = 0; i < 32; i++) out[i] = (unsigned char)(c->h[i / 4] >> (24 - i % 4 * 8));
+}
+
+/* -- names ------------------------------------------------------------------------------------------------------- */
+
+/* Copies `from` with one '_' for each character that does not belong in a name; `once`: never two '_' in a row, and none
+   at either end. Returns the length, at most cap. */
+static size_t mcpi_name_clean(char *to, size_t cap, const char *from, bool once)
+{
+    size_t n = 0;
+    for (; *from && n < cap; from++) {
+        unsigned char c = (unsigned char)*from, letter = c | 32;
+        if ((c & 0xC0) == 0x80) continue;                   /* its first byte has become a '_' already */
+        if (c != '-' && !(c >= '0' && c <= '9') && !(letter >= 'a' && letter <= 'z')) c = '_';
+        if (c == '_' && once && (n == 0 || to[n - 1] == '_')) continue;
+        to[n++] = (char)c;
+    }
+    while (once && n && to[n - 1] == '_') n--;
+    return n;
+}
+
+/* Keeps the first and the last half of `n` bytes, `left` in all: both ends of a name tell something. */
+static size_t mcpi_name_cut(char *s, size_t n, size_t left)
+{
+    if (n <= left) return n;
+    memmove(s + (left + 1) / 2, s + n - left / 2, left / 2);
+    return left;
+}
+
+enum { MCPI_NAME_FRAME = 7, MCPI_NAME_HASH = 9, MCPI_NAME_SERVER_MIN = 8 };   /* mcp__ and __; _ and eight digits */
+
+MCP_API size_t mcp_name_join(char *dst, size_t cap, const char *server, const char *tool)
+{
+    char s[256], t[256], name[MCP_NAME_MAX + 1], *p = name;
+    size_t sn, tn, room = MCP_NAME_MAX - MCPI_NAME_FRAME, skip = 0;
+    bool same;
+    if (!server) server = "";
+    if (!tool) tool = "";
+    sn = mcpi_name_clean(s, sizeof s, server, true);
+    tn = mcpi_name_clean(t, sizeof t, tool, false);
+    same = sn && tn && t[0] != '_' && sn + tn <= room && strlen(server) == sn && memcmp(s, server, sn) == 0 &&
+           strlen(tool) == tn && memcmp(t, tool, tn) == 0;
+    if (!same) {
+        room -= MCPI_NAME_HASH;
+        while (skip < tn && t[skip] == '_') skip++;
+        tn -= skip;
+        if (!sn) { memcpy(s, "srv", 3); sn = 3; }
+        if (!tn) { memcpy(t, "tool", 4); tn = 4; skip = 0; }
+        if (sn + tn > room && sn > MCPI_NAME_SERVER_MIN)
+            sn = room > tn + MCPI_NAME_SERVER_MIN ? room - tn : (size_t)MCPI_NAME_SERVER_MIN;
+        while (s[sn - 1] == '_') sn--;
+        tn = mcpi_name_cut(t + skip, tn, room - sn);
+    }
+    memcpy(p, "mcp__", 5); p += 5;
+    memcpy(p, s, sn); p += sn;
+    memcpy(p, "__", 2); p += 2;
+    memcpy(p, t + skip, tn); p += tn;
+    if (!same) {
+        static const char hex[] = "0123456789abcdef";
+        unsigned char digest[32];
+        mcpi_sha c;
+        int i;
+        mcpi_sha_begin(&c);
+        mcpi_sha_add(&c, server, strlen(server) + 1);
+        mcpi_sha_add(&c, tool, strlen(tool));
+        mcpi_sha_end(&c, digest);
+        *p++ = '_';
+        for (i = 0; i < 4; i++) { *p++ = hex[digest[i] >> 4]; *p++ = hex[digest[i] & 15]; }
+    }
+    *p = 0;
+    if (!dst || cap <= (size_t)(p - name)) return 0;
+    memcpy(dst, name, (size_t)(p - name) + 1);
+    return (size_t)(p - name);
+}
+
 #ifndef MCP_NO_SERVER
 /* ============================================================================================================== *
  * >>server  registry, dispatch, both eras                                                                        *
@@ -6854,77 +7040,8 @@ static void mcpi_on_line(mcp_conn *c, char *line, size_t len)
 }
 
 /* -- sealing ------------------------------------------------------------------------------------------------------ */
-/* SHA-256 (FIPS 180-4) and HMAC (RFC 2104), written for size: they run over some hundred bytes for each question that
-   is asked of a modern client, and never otherwise. */
-
-static const uint32_t mcpi_sha_k[64] = {
-    0x428a2f98, 0x71374491, 0xb5c0fbcf, 0xe9b5dba5, 0x3956c25b, 0x59f111f1, 0x923f82a4, 0xab1c5ed5,
-    0xd807aa98, 0x12835b01, 0x243185be, 0x550c7dc3, 0x72be5d74, 0x80deb1fe, 0x9bdc06a7, 0xc19bf174,
-    0xe49b69c1, 0xefbe4786, 0x0fc19dc6, 0x240ca1cc, 0x2de92c6f, 0x4a7484aa, 0x5cb0a9dc, 0x76f988da,
-    0x983e5152, 0xa831c66d, 0xb00327c8, 0xbf597fc7, 0xc6e00bf3, 0xd5a79147, 0x06ca6351, 0x14292967,
-    0x27b70a85, 0x2e1b2138, 0x4d2c6dfc, 0x53380d13, 0x650a7354, 0x766a0abb, 0x81c2c92e, 0x92722c85,
-    0xa2bfe8a1, 0xa81a664b, 0xc24b8b70, 0xc76c51a3, 0xd192e819, 0xd6990624, 0xf40e3585, 0x106aa070,
-    0x19a4c116, 0x1e376c08, 0x2748774c, 0x34b0bcb5, 0x391c0cb3, 0x4ed8aa4a, 0x5b9cca4f, 0x682e6ff3,
-    0x748f82ee, 0x78a5636f, 0x84c87814, 0x8cc70208, 0x90befffa, 0xa4506ceb, 0xbef9a3f7, 0xc67178f2
-};
-
-typedef struct mcpi_sha { uint32_t h[8]; uint64_t len; unsigned char block[64]; } mcpi_sha;
-
-static uint32_t mcpi_rotated(uint32_t x, int n) { return x >> n | x << (32 - n); }
-
-static void mcpi_sha_block(mcpi_sha *c)
-{
-    uint32_t w[64], v[8], a, b;
-    int i;
-    for (i = 0; i < 16; i++) {
-        const unsigned char *p = c->block + 4 * i;
-        w[i] = (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | p[3];
-    }
-    for (; i < 64; i++) {
-        a = w[i - 15];
-        b = w[i - 2];
-        w[i] = w[i - 16] + w[i - 7] + (mcpi_rotated(a, 7) ^ mcpi_rotated(a, 18) ^ a >> 3) +
-               (mcpi_rotated(b, 17) ^ mcpi_rotated(b, 19) ^ b >> 10);
-    }
-    memcpy(v, c->h, sizeof v);
-    for (i = 0; i < 64; i++) {
-        a = v[7] + (mcpi_rotated(v[4], 6) ^ mcpi_rotated(v[4], 11) ^ mcpi_rotated(v[4], 25)) +
-            ((v[4] & v[5]) ^ (~v[4] & v[6])) + mcpi_sha_k[i] + w[i];
-        b = (mcpi_rotated(v[0], 2) ^ mcpi_rotated(v[0], 13) ^ mcpi_rotated(v[0], 22)) +
-            ((v[0] & v[1]) ^ (v[0] & v[2]) ^ (v[1] & v[2]));
-        memmove(v + 1, v, 7 * sizeof *v);
-        v[4] += a;
-        v[0] = a + b;
-    }
-    for (i = 0; i < 8; i++) c->h[i] += v[i];
-}
-
-static void mcpi_sha_begin(mcpi_sha *c)
-{
-    static const uint32_t h[8] = { 0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a,
-                                   0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19 };
-    memcpy(c->h, h, sizeof h);
-    c->len = 0;
-}
-
-static void mcpi_sha_add(mcpi_sha *c, const void *data, size_t n)
-{
-    const unsigned char *p = (const unsigned char *)data;
-    while (n--) {
-        c->block[c->len++ % 64] = *p++;
-        if (c->len % 64 == 0) mcpi_sha_block(c);
-    }
-}
-
-static void mcpi_sha_end(mcpi_sha *c, unsigned char out[32])
-{
-    uint64_t bits = c->len * 8;
-    unsigned char b = 0x80;
-    int i;
-    do { mcpi_sha_add(c, &b, 1); b = 0; } while (c->len % 64 != 56);
-    for (i = 56; i >= 0; i -= 8) { b = (unsigned char)(bits >> i); mcpi_sha_add(c, &b, 1); }
-    for (i = 0; i < 32; i++) out[i] = (unsigned char)(c->h[i / 4] >> (24 - i % 4 * 8));
-}
+/* HMAC (RFC 2104) over SHA-256: it runs over some hundred bytes for each question that is asked of a modern client, and
+   never otherwise. */
 
 /* Begins one of HMAC's two hashes: with 0x36 the inner one, over the message; with 0x5c the outer one, over that. */
 static void mcpi_hmac_pass(mcpi_sha *c, const void *key, size_t n, unsigned char pad)
@@ -12052,6 +12169,12 @@ mcp_poster *mcp_client_poster(mcp_client *c)
 }
 #endif
 #endif /* MCP_NO_CLIENT */
+#if !defined(MCP_NO_CLIENT) && !defined(MCP_NO_SANITIZE)
+/* ============================================================================================================== *
+ * >>calling  tools for models, and what models call                                                              *
+ * ============================================================================================================== */
+
+#endif
 #ifndef MCP_NO_POSIX
 /* ============================================================================================================== *
  * >>posix  the only part that touches the operating system                                                        *

@@ -49,7 +49,7 @@ lines() { $CC -std=c99 -I. -E "$1" | grep -v '^#' | grep -c '[^[:space:]]'; }
 printf '#include <stddef.h>\n#include <stdint.h>\n#include <stdbool.h>\n' >"$work/std.c"
 cp "$work/std.c" "$work/mcp.c"; echo '#include "mcp.h"' >>"$work/mcp.c"
 most 'preprocessed lines that an include adds' "$(($(lines "$work/mcp.c") - $(lines "$work/std.c")))" 700
-most 'lines of mcp.h' "$(wc -l <mcp.h | tr -d ' ')" 14000
+most 'lines of mcp.h' "$(wc -l <mcp.h | tr -d ' ')" 18500
 for e in examples/*.c; do
     [ $e = examples/mcp.c ] && continue         # a command, not a lesson
     most "lines of $e" "$(wc -l <$e | tr -d ' ')" 100
