@@ -4558,7 +4558,7 @@ int mcp_io_pair(const mcp_allocator *alloc, mcp_io ends[2])
     return MCP_OK;
 }
 
-#ifndef MCP_NO_VALIDATE
+#if !defined(MCP_NO_VALIDATE) || !defined(MCP_NO_SANITIZE)
 /* ============================================================================================================== *
  * >>schema  JSON Schema: does a value fit                                                                        *
  * ============================================================================================================== */
@@ -6844,6 +6844,773 @@ int mcp_schema_check(const mcp_schema *s, const mcp_json *value, mcp_arena *scra
     return status;
 }
 
+/* -- patterns ---------------------------------------------------------------------------------------------------- */
+/* The keyword `pattern` and the keys of patternProperties are regular expressions of ECMA-262 with the flag `u`: they
+   match code points, anywhere in a string. They come from strangers and meet strings of strangers, so the matcher
+   never goes back: it follows all the ways through a pattern at once, one character after the other (Thompson, 1968;
+   Pike's machine without captures). Its work is at most the size of the program times the length of the string.
+
+   Understood are alternatives, groups of all kinds (a name says nothing), quantifiers (lazy ones match where greedy
+   ones do), sets, `.`, `^`, `$`, `\b`, `\B`, all escapes of characters, `\d`, `\w`, `\s` and their opposites, and
+   `\p{...}` of letters, marks, numbers and decimal digits. What the flag forbids and schemas use all the same means
+   what it means without the flag: an escape of any sign (`\-`), `{`, `}` and `]` that stand for themselves, `[\w-.]`.
+   Look-around and back-references are outside, which a matcher of this kind cannot do, other properties, and what has
+   one meaning here and another one in the language its author had in mind (`\A`, `\Z`, `x{,5}`, `[]x]`, octal escapes).
+
+   A pattern is read twice by the same reader: first it only counts and judges, then it writes a program of exactly that
+   size. The first half is all that >>fit needs to know what a provider will think of a pattern. */
+
+#define MCPI_PATTERN_MAX    8192u           /* words of a program, and of what a search remembers for its counters */
+#define MCPI_PATTERN_GROUPS 64              /* how deep groups may nest */
+#define MCPI_PATTERN_TEXT   ((size_t)1 << 20)
+#define MCPI_COUNT_MAX      (1u << 30)      /* more than a string has characters */
+#define MCPI_COUNT_BIG      1000u           /* over the limits of other engines */
+#define MCPI_MANY           UINT32_MAX      /* no upper bound */
+
+/* What is special about a pattern, as bits. */
+enum {
+    MCPI_PATTERN_MALFORMED      = 1 << 0,   /* or of another dialect, or too deep: not read to its end */
+    MCPI_PATTERN_LOOK_AROUND    = 1 << 1,
+    MCPI_PATTERN_BACK_REFERENCE = 1 << 2,
+    MCPI_PATTERN_UNICODE_CLASS  = 1 << 3,   /* \p{...} */
+    MCPI_PATTERN_NAMED_GROUP    = 1 << 4,
+    MCPI_PATTERN_BIG_COUNT      = 1 << 5,   /* a bound over MCPI_COUNT_BIG */
+    MCPI_PATTERN_TOO_LARGE      = 1 << 6,   /* for our own matcher */
+    MCPI_PATTERN_FROM_START     = 1 << 7,   /* every match begins at the first character: ^ in front ... */
+    MCPI_PATTERN_TO_END         = 1 << 8    /* ... and ends behind the last: $ at the end */
+};
+
+/* An instruction is a word: what to do in its lowest four bits, above them a character, a class, a place or a
+   distance. Those before MCPI_OP_COUNT take a character; the others do not. */
+enum {
+    MCPI_OP_CHAR, MCPI_OP_CLASS, MCPI_OP_SET,
+    MCPI_OP_COUNT,                          /* least, most, place of its counters; then MCPI_OP_COUNTED */
+    MCPI_OP_COUNTED,                        /* the instruction for one character that is counted */
+    MCPI_OP_FORK, MCPI_OP_JUMP, MCPI_OP_START, MCPI_OP_END, MCPI_OP_EDGE, MCPI_OP_NO_EDGE, MCPI_OP_MATCH
+};
+#define MCPI_COUNT_WORDS 6                  /* COUNT, least, most, counters, COUNTED, the character */
+#define MCPI_OP(word)  ((word) & 15)
+#define MCPI_ARG(word) ((word) >> 4)
+#define MCPI_WORD(op, arg) ((uint32_t)(arg) << 4 | (uint32_t)(op))
+#define MCPI_FAR (1u << 20)                 /* a distance of 0: they go both ways */
+
+static uint32_t mcpi_pattern_leap(unsigned op, uint32_t from, uint32_t to)
+{
+    return MCPI_WORD(op, to - from + MCPI_FAR);
+}
+
+/* The code point at *p, behind which it moves; U+FFFD for a byte that begins none. */
+static uint32_t mcpi_utf8_take(const char **p, const char *end)
+{
+    const unsigned char *u = (const unsigned char *)*p;
+    uint32_t c = u[0];
+    int i, n = c < 0x80 ? 1 : mcpi_utf8(*p, end);
+    *p += n < 0 ? 1 : n;
+    if (n < 0) return 0xFFFD;
+    if (n > 1) c &= 0x7Fu >> n;
+    for (i = 1; i < n; i++) c = c << 6 | (u[i] & 0x3Fu);
+    return c;
+}
+
+/* -- classes of characters */
+
+/* A class is twice its number, plus 1 for all characters that are not in it. */
+enum { MCPI_CLASS_DOT = 0, MCPI_CLASS_PROPERTY = 4, MCPI_CLASS_COUNT = 8, MCPI_IS_CLASS = 1 << 24 };
+static const char mcpi_kindescapes[] = "..dDwWsS";
+static const char mcpi_property_names[] =
+    "L\0" "Letter\0" "M\0" "Mark\0" "Combining_Mark\0" "N\0" "Number\0" "Nd\0" "Decimal_Number\0" "digit\0";
+static const char mcpi_property_of[] = "\4\4\5\5\5\6\6\7\7\7";
+
+/* Which code points are letters, marks, numbers and decimal digits, Unicode 17.0: how many are not, then how many are,
+   and so on. A digit below 80 ends a length, whose digits before it are those from 80 on, less 80, to the base 12. */
+static const char mcpi_properties[] =
+    "d=)=R$-$'$(:$B$x]'/1(*$$$tT($%%'$$)$$&$$$7$t&$t^+u)$I%$)Lj>''PNF%$t6$$2%*%-&%$3$$A@t,.$;D,%'$(9'$,$&$:<*.(;$*3M]"
+    "Y&$5$*-23'+%%%9$*$$&'&$3$0%$&1%-$+)'%%9$*$%$%$%B'$$6&3,$&$9$*$%$(&$5$2%:$.+%%%9$*$%$(&$A%$&2$4$$)&&$'&%$$$%&%&&&"
+    "/9$W+$&$:$3&$=&$%%%A$'+$&$:$-$(&$A&$%2%4,$&$L%$3$(&+&;)(5&;$,$$%*]S$%/*]%$$$($;$$$-$%,$%($$8'C$b+$G>(tFN7$3)''&$"
+    "&%*&'0/$4I$$($%N$w0$'%*$$$'%L$'%D$'%*$$$'%2$\\$'%fH33t)%)&z_%4$=(n)+*5061510$&2WF$'$ft,*(%E$$(i-BTA%(.O'=Y:,Xt%$"
+    "t0R4+YA0%-O=GL&-G%.(N%&L'$)$%&$(uCcvI%)%I%)%+$$$$$$$B%X$*$$&&$*&'%)'0(&$*tG$0$30t8$'$%-$$&()$$$$$$'$.%'(('$W%u|N"
+    "uh)'&%/I$$($%[*$3:,*$*$*$*$*$*$*$*t#$xh%M((%'t))&$t-$'(N$t14CS3yCy}Cct~spfQ%v@&3-%7R3B%iT,%t:%t%74$&$'$:@W1Ua)&$"
+    "$%.\?-:<@*R\?$3($--($L:&$+7:&$&U$$&%%(%$$$;&%.*&/)%)%),*$*$N$1)tF@~zW/:'T{|WwQ%t=I*/(($$-$0$($$$%$%$t\?DwN5c%YK/"
+    "tG($tZG=)=.t,&)%)%)%&F/$=$6$%$2%1EtNwh@&TRC07$+)I-A%G'+Stq5G'G'K+W/.$2$*$%$.$2$*$%&W/vj,9-+;)$M$,h)%$$O$%&$%:-:,"
+    "Bd6$%-9-=)=I[)%c$2'$&$@M@&@F+$\?>Y-9-605tAlZV0V0GI\?,:v-M)%3)[@-$+9M5Q8>:/X\\%%$0PC<=G@$%$+F&$/S1'8$$$F5$<6%b*$$"
+    "$'$2$-*RI+%%%9$*$%$(&$5$/(A-$$%$$I$$<$$$OX5'7&AS7%$$u;RL'GS7$^N0$j>H*u<OtGcB+%$%+$%$;2$$$t1+%J3$$$\?$-K*$8$.Q6$5"
+    "luJDB,$H4$TAtC*$%$I8$<)$%$C1$:Ov762$$0$EtO$r~MuiuGu{ot42ttC4)<wtn(z:ztLAt}%z,*B4r4A5S3'B8(6xCPuVcC<%<On($e0c%$$1"
+    "%/z{9LCt4tF|s`'$*$%$vV2$@&%$1'+wouwgt>(0&,*-yuit($j$%%$%%%'$/$$$*$d$'%+$*$\?$'$($$&*$w7%<$<$B$<$B$<$B$<$B$<$+t~'"
+    "B))v8ateP-*3$w$A5Oy'\?ugA%$uRB$&$%$*%(,%uc*$'$%$2$uH^g*$tv''$>$%$$%$$-$'$$$$)$'$$$$$$&$%$$%$$$$$$$$$$%$$%'$*$'$'"
+    "$$$-$4(&$($4wz7v{y#Cwya%ys1%z|D2zauyeyatyext^({}-\0"
+    "|StCvF*v:P$$$%$%$$k.S83$t8*%)%%$'F$A>t..],,$;'$,$&$(N&^,M;$DY&$5$*-%@&[$$*%%%&,$-%=$%&[$$('%%&&$A%&$.&[$$+$&$&7%"
+    "9)$&[$$*%%%&*&-%A$^(&&$',$K(Z$$*$&$'*%.%@&[$$*$&$'*%.%2$/'Z%$*$&$',$-%@&i$')$$$+5%`$%*/+t5$%,.*l%>$$$$$'%T7$%(.$"
+    "G,$t77:''&$&%*&'0/$$-'{b&~e'\?&@%A%cC,$P&$$tH%E$tI/'/u^(\\-$@%$SQ%/7(R4I,/&A0[1S7tk&$8'$)$%&uIc|#DvuA&t`$t3Cym)t"
+    "<%uzx''$-C%t#%vC$&$'$:('$t&%U5=50$I+<0O'R1G$f1/$+%P&U$$&%%(%$$L((%uo+$%t|tC$|4333ts0$ue$th(t{i&$%('K&'$u(%z0'd(v"
+    "p%p)i.T'tM&X2L$%%-'P.*$`&G13%O$/&S1+'$%t//)$%$tp/8'Z%$*%%%&,$-%%*&(f,$$%$$'$($$1%t%5:$t$7un*%,>%t%4t=0t82v32v()$"
+    "%%'$$$%t`*%*&$\?-K*$'+$,.Q3uI+uJ+$+t%9$1tM)&$$%$*$$e($%$(w>',%$$S*&(:$xyh$)2~~;5uz3(^*tt+$$Z*'t$$.%t{x>%w}dQ%:ya"
+    "(&)++%*A'tg&us^Z'U+$1$9($2tx#*$4%*$%$(t7$u#*wZ$`'y\?'v1%v&$%$*%($xm*t@*x{|y8v#\0"
+    "S-tK%($%&ty$-tY-uI-x/-tI-')t\?-tI-tI-%)tA0tF-+*t:-t;**6t@-t3-tI-i7v\?-i-{r7~$&ur-)-9-v_-tS.u(-)-u9-t)-tY-)-tt)$&"
+    "))-uIV%(|)_q9ziAtx<$|\\$<,1&w:'t]-A+$2C-J2uy|3-u\?-w#)tm-I-uI-9-t)-x)-t}ti-y0P/\\4%w8>G'@$+$tY(uM-~a+<*J,n(9)u#%"
+    "%3%Qc,W%A&n(t;+;+L*w-)S-)-vIBtq-M'tC*tYAtS-_-tc-*7v.-w9-tI-wY-t9-)7o/x76t0-{9-t)@uf-i-Y-wI-t98tt>tBtwuD-ux9-t)-t"
+    "Y-$*yQ-v9:w@&us|L-tyI7/7t\?<tthUuxS-x9-y9-v*-{o,tS-|j^$&$'oP$2ts%0u}f-\0"
+    "S-tzY-tY-uI-x/-tI-tI-tI-tI-tI-tI-tI-tI-tI-t3-tI-i-vI-i-t~9-I-v_-tS-u)-)-u9-t)-tY-)-vs{i-{I-I-uI-9-t)-x)-t}ti-txY"
+    "-uv9-)-|o-tS-_-tc-vI-w9-tI-wY-t9-)7o-x9-t9-{9-t)-v)-i-Y-wI-txyY-ux9-t)-tY-yY-utxI-u}WUuxS-x9-y9-v*-}X-w~I-\0";
+
+static bool mcpi_has_property(uint32_t c, int property)
+{
+    const char *p = mcpi_properties;
+    uint32_t at = 0, high = 0;
+    bool in = false;
+    while (property-- > 0) p += strlen(p) + 1;
+    for (; *p; p++) {
+        uint32_t digit = (uint32_t)(unsigned char)*p - 35;
+        if (digit >= 80) { high = high * 12 + digit - 80; continue; }
+        at += high * 80 + digit;
+        if (c < at) return in;
+        in = !in;
+        high = 0;
+    }
+    return in;
+}
+
+static bool mcpi_is_word(uint32_t c)
+{
+    return c - '0' < 10 || (c | 32) - 'a' < 26 || c == '_';
+}
+
+static bool mcpi_in_class(uint32_t c, unsigned number)
+{
+    switch (number) {
+    case 0:  return c != '\n' && c != '\r' && c != 0x2028 && c != 0x2029;
+    case 1:  return c - '0' < 10;
+    case 2:  return mcpi_is_word(c);
+    case 3:  return c - 9 < 5 || c == ' ' || c == 0xA0 || c == 0x1680 || c - 0x2000 < 11 || c == 0x2028 ||
+                    c == 0x2029 || c == 0x202F || c == 0x205F || c == 0x3000 || c == 0xFEFF;
+    default: return mcpi_has_property(c, (int)number - MCPI_CLASS_PROPERTY);
+    }
+}
+
+/* -- reading a pattern */
+
+typedef struct mcpi_regex {
+    const char *p, *end;
+    uint32_t *code, *sets;                  /* NULL: only counting */
+    uint32_t size, sets_size, set_count;    /* words of both, and how many sets there are */
+    uint32_t last;                          /* the last word of the code */
+    unsigned traits;
+    bool empty_set;                         /* there was a [] or [^] */
+    const char *why;                        /* why there is no program */
+} mcpi_regex;
+
+/* A group that is open, or the whole. */
+typedef struct mcpi_regex_group { uint32_t start, branch, chain; } mcpi_regex_group;
+
+/* The matcher cannot do it; reading goes on. */
+static void mcpi_regex_outside(mcpi_regex *r, unsigned trait, const char *why)
+{
+    r->traits |= trait;
+    if (!r->why) r->why = why;
+}
+
+/* Reading ends. */
+static uint32_t mcpi_regex_malformed(mcpi_regex *r, const char *why)
+{
+    if (!(r->traits & MCPI_PATTERN_MALFORMED)) r->why = why;
+    r->traits |= MCPI_PATTERN_MALFORMED;
+    r->p = r->end;
+    return 0;
+}
+
+static bool mcpi_regex_next(mcpi_regex *r, char c)
+{
+    if (r->p == r->end || *r->p != c) return false;
+    r->p++;
+    return true;
+}
+
+static bool mcpi_regex_room(mcpi_regex *r, uint64_t n)
+{
+    if (n <= MCPI_PATTERN_MAX - r->size) return true;
+    mcpi_regex_outside(r, MCPI_PATTERN_TOO_LARGE, "too large for the matcher");
+    return false;
+}
+
+static void mcpi_regex_emit(mcpi_regex *r, uint32_t word)
+{
+    r->last = word;
+    if (!mcpi_regex_room(r, 1)) return;
+    if (r->code) r->code[r->size] = word;
+    r->size++;
+}
+
+/* Moves what was written from `at` on, to put a word before it. Distances within it stay as they are. */
+static void mcpi_regex_insert(mcpi_regex *r, uint32_t at, uint32_t word)
+{
+    if (!mcpi_regex_room(r, 1)) return;
+    if (r->code) {
+        memmove(r->code + at + 1, r->code + at, (r->size - at) * sizeof *r->code);
+        r->code[at] = word;
+    }
+    r->size++;
+}
+
+/* From `least` to `most` hexadecimal digits. */
+static uint32_t mcpi_regex_hex(mcpi_regex *r, int least, int most)
+{
+    uint32_t v = 0;
+    int n;
+    for (n = 0; n < most && r->p < r->end; n++, r->p++) {
+        uint32_t c = (unsigned char)*r->p, digit = c - '0' < 10 ? c - '0' : (c | 32) - 'a' + 10;
+        if (digit > 9 && (c | 32) - 'a' > 5) break;
+        if (v > 0x10FFFF) v = 0x10FFFF + 1;
+        v = v << 4 | digit;
+    }
+    return n < least || v > 0x10FFFF ? mcpi_regex_malformed(r, "malformed: an escape lacks its digits") : v;
+}
+
+/* Behind `\u`. */
+static uint32_t mcpi_regex_unicode(mcpi_regex *r)
+{
+    uint32_t c, low;
+    if (mcpi_regex_next(r, '{')) {
+        c = mcpi_regex_hex(r, 1, 1 << 20);
+        return mcpi_regex_next(r, '}') ? c : mcpi_regex_malformed(r, "malformed: an escape lacks its }");
+    }
+    c = mcpi_regex_hex(r, 4, 4);
+    if (c >> 10 == 0xD800 >> 10 && r->end - r->p >= 6 && r->p[0] == '\\' && r->p[1] == 'u') {
+        low = (uint32_t)mcpi_hex4(r->p + 2, r->end);
+        if (low >> 10 == 0xDC00 >> 10) {
+            r->p += 6;
+            return 0x10000 + ((c & 0x3FF) << 10 | (low & 0x3FF));
+        }
+    }
+    return c;
+}
+
+/* Behind `\p` or `\P`. */
+static uint32_t mcpi_regex_property(mcpi_regex *r, bool negated)
+{
+    const char *name = r->p + 1, *close, *words;
+    size_t n, k;
+    unsigned i;
+    close = r->p < r->end && *r->p == '{' ? (const char *)memchr(r->p, '}', (size_t)(r->end - r->p)) : NULL;
+    if (!close) return mcpi_regex_malformed(r, "malformed: \\p without {...}");
+    r->p = close + 1;
+    r->traits |= MCPI_PATTERN_UNICODE_CLASS;
+    n = (size_t)(close - name);
+    k = n > 3 && memcmp(name, "gc=", 3) == 0 ? 3 : n > 17 && memcmp(name, "General_Category=", 17) == 0 ? 17 : 0;
+    name += k;
+    n -= k;
+    for (words = mcpi_property_names, i = 0; *words; words += k + 1, i++) {
+        k = strlen(words);
+        if (k == n && memcmp(words, name, n) == 0)
+            return MCPI_IS_CLASS | (uint32_t)mcpi_property_of[i] << 1 | (uint32_t)negated;
+    }
+    mcpi_regex_outside(r, 0, "a property of Unicode that is not known here");
+    return 0;
+}
+
+/* Behind a backslash: a code point, or MCPI_IS_CLASS and a class. `\b` and `\B` outside of sets were seen to before. */
+static uint32_t mcpi_regex_escape(mcpi_regex *r, bool in_set)
+{
+    static const char letters[] = "tnvfr", meanings[] = "\t\n\v\f\r";
+    const char *at;
+    uint32_t c;
+    if (r->p == r->end) return mcpi_regex_malformed(r, "malformed: it ends in a backslash");
+    c = mcpi_utf8_take(&r->p, r->end);
+    if (c - '0' >= 10 && (c | 32) - 'a' >= 26) return c;
+    at = strchr(mcpi_kindescapes, (int)c);
+    if (at) return MCPI_IS_CLASS | (uint32_t)(at - mcpi_kindescapes);
+    at = strchr(letters, (int)c);
+    if (at) return (unsigned char)meanings[at - letters];
+    switch (c) {
+    case 'x': return mcpi_regex_hex(r, 2, 2);
+    case 'u': return mcpi_regex_unicode(r);
+    case 'p': case 'P': return mcpi_regex_property(r, c == 'P');
+    case 'c':
+        if (r->p == r->end || ((unsigned char)*r->p | 32u) - 'a' >= 26) break;
+        return (unsigned char)*r->p++ & 31;
+    case 'b':
+        if (in_set) return '\b';
+        break;
+    case '0':
+        if (r->p == r->end || (unsigned char)*r->p - (unsigned)'0' >= 10) return 0;
+        return mcpi_regex_malformed(r, "malformed: octal escapes are not ECMA-262");
+    case 'k': case '1': case '2': case '3': case '4': case '5': case '6': case '7': case '8': case '9':
+        if (in_set) break;
+        mcpi_regex_outside(r, MCPI_PATTERN_BACK_REFERENCE, "a back-reference");
+        return 0;
+    default: break;
+    }
+    return mcpi_regex_malformed(r, "malformed: an escape that ECMA-262 does not know");
+}
+
+/* Adds code points to the set at `at`. Those of ASCII are bits in its first four words, the others pairs at its end. */
+static void mcpi_regex_set_add(mcpi_regex *r, uint32_t at, uint32_t low, uint32_t high)
+{
+    for (; low <= high && low < 0x80; low++)
+        if (r->sets) r->sets[at + (low >> 5)] |= 1u << (low & 31);
+    if (low > high) return;
+    if (r->sets) {
+        r->sets[r->sets_size] = low;
+        r->sets[r->sets_size + 1] = high;
+    }
+    r->sets_size += 2;
+}
+
+static void mcpi_regex_set_class(mcpi_regex *r, uint32_t at, uint32_t kind)
+{
+    uint32_t c;
+    for (c = 0; r->sets && c < 0x80; c++)
+        if (mcpi_in_class(c, (kind & 15) >> 1) != (kind & 1)) r->sets[at + (c >> 5)] |= 1u << (c & 31);
+    mcpi_regex_set_add(r, at, kind, kind);
+}
+
+static uint32_t mcpi_regex_set_item(mcpi_regex *r)
+{
+    return mcpi_regex_next(r, '\\') ? mcpi_regex_escape(r, true) : mcpi_utf8_take(&r->p, r->end);
+}
+
+/* A set: 128 bits for ASCII, the number of pairs twice and 1 if negated, its own number, pairs: from and to, or a class
+   twice. */
+#define MCPI_SET_HEAD 6
+
+static void mcpi_regex_set(mcpi_regex *r)
+{
+    uint32_t at = r->sets_size, low, high, i;
+    bool negated = mcpi_regex_next(r, '^');
+    if (r->sets) memset(r->sets + at, 0, MCPI_SET_HEAD * sizeof *r->sets);
+    r->sets_size += MCPI_SET_HEAD;
+    if (r->p < r->end && *r->p == ']') r->empty_set = true;
+    while (r->p < r->end && *r->p != ']') {
+        low = high = mcpi_regex_set_item(r);
+        if (r->end - r->p > 1 && r->p[0] == '-' && r->p[1] != ']') {
+            r->p++;
+            high = mcpi_regex_set_item(r);
+            if ((low | high) & MCPI_IS_CLASS) {             /* [\w-.] is no range */
+                mcpi_regex_set_add(r, at, '-', '-');
+                if (high & MCPI_IS_CLASS) mcpi_regex_set_class(r, at, high);
+                else mcpi_regex_set_add(r, at, high, high);
+                high = low;
+            } else if (low > high) mcpi_regex_malformed(r, "malformed: a range in a set goes backwards");
+        }
+        if (low & MCPI_IS_CLASS) mcpi_regex_set_class(r, at, low);
+        else mcpi_regex_set_add(r, at, low, high);
+    }
+    if (!mcpi_regex_next(r, ']')) mcpi_regex_malformed(r, "malformed: a [ without its ]");
+    if (r->sets) {
+        for (i = 0; negated && i < 4; i++) r->sets[at + i] = ~r->sets[at + i];
+        r->sets[at + 4] = (r->sets_size - at - MCPI_SET_HEAD) | (uint32_t)negated;
+        r->sets[at + 5] = r->set_count;
+    }
+    r->set_count++;
+    mcpi_regex_emit(r, MCPI_WORD(MCPI_OP_SET, at));
+}
+
+static uint32_t mcpi_regex_number(const char **p, const char *end)
+{
+    uint32_t n = 0;
+    for (; *p < end && (unsigned char)**p - (unsigned)'0' < 10; ++*p)
+        if (n < MCPI_COUNT_MAX) n = n * 10 + ((unsigned char)**p - (unsigned)'0');
+    return n < MCPI_COUNT_MAX ? n : MCPI_COUNT_MAX;
+}
+
+/* Behind {n}, {n,} or {n,m} at r->p, or NULL: there is none. An upper bound that no string can reach is none. */
+static const char *mcpi_regex_braces(const mcpi_regex *r, uint32_t *least, uint32_t *most)
+{
+    const char *p = r->p, *digits;
+    if (p == r->end || *p++ != '{') return NULL;
+    digits = p;
+    *least = *most = mcpi_regex_number(&p, r->end);
+    if (p == digits) return NULL;
+    if (p < r->end && *p == ',') {
+        digits = ++p;
+        *most = mcpi_regex_number(&p, r->end);
+        if (p == digits || *most >= MCPI_COUNT_MAX) *most = MCPI_MANY;
+    }
+    return p < r->end && *p == '}' ? p + 1 : NULL;
+}
+
+/* How often what stands before r->p may come. false: no quantifier, once. */
+static bool mcpi_regex_quantifier(mcpi_regex *r, uint32_t *least, uint32_t *most)
+{
+    const char *behind = mcpi_regex_braces(r, least, most);
+    if (behind) {
+        r->p = behind;
+        if (*least > *most) mcpi_regex_malformed(r, "malformed: a quantifier's bounds are out of order");
+        if (*least > MCPI_COUNT_BIG || (*most > MCPI_COUNT_BIG && *most != MCPI_MANY))
+            r->traits |= MCPI_PATTERN_BIG_COUNT;
+    } else {
+        char c = r->p < r->end ? *r->p : 0;
+        if (c != '*' && c != '+' && c != '?') return false;
+        r->p++;
+        *least = c == '+';
+        *most = c == '?' ? 1 : MCPI_MANY;
+    }
+    (void)mcpi_regex_next(r, '?');
+    return true;
+}
+
+/* Counts the character that the last word takes, instead of writing it down many times: see mcpi_counter. */
+static void mcpi_regex_count(mcpi_regex *r, uint32_t least, uint32_t most)
+{
+    uint32_t taken = r->last;
+    r->size--;
+    if (least == 0) mcpi_regex_emit(r, mcpi_pattern_leap(MCPI_OP_FORK, 0, MCPI_COUNT_WORDS + 1));
+    mcpi_regex_emit(r, MCPI_OP_COUNT);
+    mcpi_regex_emit(r, least ? least : 1);
+    mcpi_regex_emit(r, most);
+    mcpi_regex_emit(r, 0);
+    mcpi_regex_emit(r, MCPI_OP_COUNTED);
+    mcpi_regex_emit(r, taken);
+    r->last = MCPI_OP_JUMP;                 /* together they are no single character */
+}
+
+/* The code from `start` on, `least` to `most` times: it is written down as often as it may come, each time that is one
+   too many behind a fork to the end; without upper bound, the last one forks back or is a loop. */
+static void mcpi_regex_repeat(mcpi_regex *r, uint32_t start, uint32_t least, uint32_t most)
+{
+    uint32_t size = r->size - start, times = most != MCPI_MANY ? most : least ? least : 1, i, unit, end;
+    uint64_t all;
+    if (most == 0) { r->size = start; r->last = MCPI_OP_JUMP; return; }
+    if ((least == 1 && most == 1) || size == 0) return;
+    if (size == 1 && MCPI_OP(r->last) < MCPI_OP_COUNT && (most == MCPI_MANY ? least > 1 : most > 1)) {
+        mcpi_regex_count(r, least, most);
+        return;
+    }
+    all = (uint64_t)size * times + (most == MCPI_MANY ? 1u + !least : most - least);
+    if (!mcpi_regex_room(r, all - size)) return;
+    end = start + (uint32_t)all;
+    unit = start + !least;
+    if (!least) mcpi_regex_insert(r, start, mcpi_pattern_leap(MCPI_OP_FORK, start, end));
+    for (i = 1; i < times; i++) {
+        if (i >= least && most != MCPI_MANY) mcpi_regex_emit(r, mcpi_pattern_leap(MCPI_OP_FORK, r->size, end));
+        if (r->code) memcpy(r->code + r->size, r->code + unit, size * sizeof *r->code);
+        r->size += size;
+    }
+    if (most == MCPI_MANY && least) mcpi_regex_emit(r, mcpi_pattern_leap(MCPI_OP_FORK, r->size, r->size - size));
+    else if (most == MCPI_MANY) mcpi_regex_emit(r, mcpi_pattern_leap(MCPI_OP_JUMP, r->size, start));
+    r->last = MCPI_OP_JUMP;
+}
+
+/* At a |: a fork before the branch that ends here, and behind it a jump to the end of the group. These jumps form a
+   chain until it is known where that is: each holds its distance to the one before. */
+static void mcpi_regex_branch(mcpi_regex *r, mcpi_regex_group *g)
+{
+    mcpi_regex_insert(r, g->branch, mcpi_pattern_leap(MCPI_OP_FORK, g->branch, r->size + 2));
+    if (g->chain) mcpi_regex_emit(r, mcpi_pattern_leap(MCPI_OP_JUMP, r->size, g->chain - 1));
+    else mcpi_regex_emit(r, MCPI_OP_JUMP);
+    g->chain = g->branch = r->size;
+}
+
+static void mcpi_regex_close(mcpi_regex *r, const mcpi_regex_group *g)
+{
+    uint32_t at, next;
+    for (at = g->chain; at && r->code; at = next) {
+        uint32_t *jump = &r->code[at - 1];
+        next = *jump == MCPI_OP_JUMP ? 0 : at + MCPI_ARG(*jump) - MCPI_FAR;
+        *jump = mcpi_pattern_leap(MCPI_OP_JUMP, at - 1, r->size);
+    }
+    if (g->chain) r->last = MCPI_OP_JUMP;
+}
+
+/* Behind a (. */
+static void mcpi_regex_open(mcpi_regex *r)
+{
+    static const char around[] = "a look-ahead or look-behind";
+    bool behind;
+    if (!mcpi_regex_next(r, '?') || mcpi_regex_next(r, ':')) return;
+    behind = mcpi_regex_next(r, '<');
+    if (mcpi_regex_next(r, '=') || mcpi_regex_next(r, '!')) mcpi_regex_outside(r, MCPI_PATTERN_LOOK_AROUND, around);
+    else if (behind) {
+        const char *name = r->p;
+        r->traits |= MCPI_PATTERN_NAMED_GROUP;
+        while (r->p < r->end && (mcpi_is_word((unsigned char)*r->p) || *r->p == '$' || *r->p & 0x80)) r->p++;
+        if (r->p == name || (unsigned char)*name - (unsigned)'0' < 10 || !mcpi_regex_next(r, '>'))
+            mcpi_regex_malformed(r, "malformed: a group's name");
+    } else mcpi_regex_malformed(r, "malformed: a group that ECMA-262 does not know");
+}
+
+/* A sign that stands for itself only where it cannot be anything else. */
+static void mcpi_regex_sign(mcpi_regex *r, uint32_t c)
+{
+    uint32_t least, most;
+    r->p--;
+    if (c == ']' && r->empty_set) mcpi_regex_malformed(r, "malformed: a set that begins with ] is not ECMA-262");
+    else if (c == '{' && mcpi_regex_braces(r, &least, &most)) c = '*';
+    else if (c == '{' && r->end - r->p > 1 && r->p[1] == ',') {
+        const char *p = r->p + 2;
+        (void)mcpi_regex_number(&p, r->end);
+        if (p > r->p + 2 && p < r->end && *p == '}') mcpi_regex_malformed(r, "malformed: {,n} is not ECMA-262");
+    }
+    if (c == '*' || c == '+' || c == '?') mcpi_regex_malformed(r, "malformed: a quantifier with nothing to repeat");
+    if (r->p == r->end) return;
+    r->p++;
+    mcpi_regex_emit(r, MCPI_WORD(MCPI_OP_CHAR, c));
+}
+
+/* Reads what stands next; the code of what a quantifier may follow begins at *start. false: none may follow. */
+static bool mcpi_regex_atom(mcpi_regex *r, mcpi_regex_group *g, int *depth, uint32_t *start)
+{
+    uint32_t c = mcpi_utf8_take(&r->p, r->end);
+    *start = r->size;
+    switch (c) {
+    case '(':
+        if (*depth == MCPI_PATTERN_GROUPS) { mcpi_regex_malformed(r, "groups nest too deep"); return false; }
+        mcpi_regex_open(r);
+        g += ++*depth;
+        g->start = g->branch = r->size;
+        g->chain = 0;
+        return false;
+    case ')':
+        if (*depth == 0) { mcpi_regex_malformed(r, "malformed: a ) without its ("); return false; }
+        mcpi_regex_close(r, g + *depth);
+        *start = g[(*depth)--].start;
+        return true;
+    case '|': mcpi_regex_branch(r, g + *depth); return false;
+    case '^': mcpi_regex_emit(r, MCPI_OP_START); return false;
+    case '$': mcpi_regex_emit(r, MCPI_OP_END); return false;
+    case '.': mcpi_regex_emit(r, MCPI_WORD(MCPI_OP_CLASS, MCPI_CLASS_DOT)); return true;
+    case '[': mcpi_regex_set(r); return true;
+    case '*': case '+': case '?': case '{': case ']': mcpi_regex_sign(r, c); return true;
+    case '\\':
+        if (mcpi_regex_next(r, 'b')) { mcpi_regex_emit(r, MCPI_OP_EDGE); return false; }
+        if (mcpi_regex_next(r, 'B')) { mcpi_regex_emit(r, MCPI_OP_NO_EDGE); return false; }
+        c = mcpi_regex_escape(r, false);
+        mcpi_regex_emit(r, c & MCPI_IS_CLASS ? MCPI_WORD(MCPI_OP_CLASS, c & 15) : MCPI_WORD(MCPI_OP_CHAR, c));
+        return true;
+    default: mcpi_regex_emit(r, MCPI_WORD(MCPI_OP_CHAR, c)); return true;
+    }
+}
+
+/* Reads a pattern; with code and sets, which are as large as it said when it had none, it writes them. */
+static void mcpi_regex_read(mcpi_regex *r, const char *text, size_t len, uint32_t *code, uint32_t *sets)
+{
+    mcpi_regex_group g[MCPI_PATTERN_GROUPS + 1];
+    uint32_t start, least, most;
+    int depth = 0;
+    memset(r, 0, sizeof *r);
+    r->p = text;
+    r->end = text + len;
+    r->code = code;
+    r->sets = sets;
+    memset(g, 0, sizeof *g);
+    if (len > MCPI_PATTERN_TEXT) mcpi_regex_malformed(r, "too long");
+    while (r->p < r->end)
+        if (mcpi_regex_atom(r, g, &depth, &start) && mcpi_regex_quantifier(r, &least, &most))
+            mcpi_regex_repeat(r, start, least, most);
+    if (depth) mcpi_regex_malformed(r, "malformed: a ( without its )");
+    mcpi_regex_close(r, g);
+    if (len && !g->chain && text[0] == '^') r->traits |= MCPI_PATTERN_FROM_START;
+    if (len && !g->chain && text[len - 1] == '$' && r->last == MCPI_OP_END) r->traits |= MCPI_PATTERN_TO_END;
+    mcpi_regex_emit(r, MCPI_OP_MATCH);
+}
+
+/* What is special about a pattern: MCPI_PATTERN_... bits. */
+static MCP_UNUSED unsigned mcpi_pattern_traits(const char *text, size_t len)
+{
+    mcpi_regex r;
+    mcpi_regex_read(&r, text, len, NULL, NULL);
+    return r.traits;
+}
+#endif /* !MCP_NO_VALIDATE || !MCP_NO_SANITIZE */
+#ifndef MCP_NO_VALIDATE
+
+/* -- matching a pattern */
+
+typedef struct mcpi_pattern {
+    const uint32_t *code, *sets;
+    uint32_t size, set_count, cells;        /* cells: words for the counters of one search */
+} mcpi_pattern;
+
+/* A character that is counted may be in the middle of several counts, which began at different places; all of them go
+   on with the next character, or all of them end. So it is enough to know where they began, and not even each place:
+   `least` to `most` times are reached without a gap when the next count begins at most `most - least + 1` later. A
+   counter is a ring of such spans (first and last place), behind the index of the oldest and their number. */
+
+/* How many spans there can be: between two lie most - least + 2 places or more, and none is older than `most`. */
+static uint32_t mcpi_counter_spans(uint32_t least, uint32_t most)
+{
+    return most / (most - least + 2) + 2;
+}
+
+/* At place `at`: forgets counts that are over `most`. Whether one is at `least` or more. */
+static bool mcpi_counter_done(uint32_t *cell, const uint32_t *count, uint32_t at)
+{
+    uint32_t spans = mcpi_counter_spans(count[1], count[2]);
+    for (; cell[1] && at - cell[3 + 2 * cell[0]] > count[2]; cell[1]--) cell[0] = (cell[0] + 1) % spans;
+    return cell[1] && at - cell[2 + 2 * cell[0]] >= count[1];
+}
+
+static void mcpi_counter_begin(uint32_t *cell, const uint32_t *count, uint32_t at)
+{
+    uint32_t spans = mcpi_counter_spans(count[1], count[2]), *span;
+    (void)mcpi_counter_done(cell, count, at);
+    if (cell[1]) {
+        span = cell + 2 + 2 * ((cell[0] + cell[1] - 1) % spans);
+        if (at - span[1] <= count[2] - count[1] + 1) { span[1] = at; return; }
+    }
+    span = cell + 2 + 2 * ((cell[0] + cell[1]++) % spans);
+    span[0] = span[1] = at;
+}
+
+/* Makes a pattern ready for searches; it lives in `a`, the text need not. NULL: it is malformed, outside of what is
+   understood here, too large, or there is no memory; *why is then a piece of a sentence, static. A search costs at most
+   `size` steps for each character. */
+static MCP_UNUSED const mcpi_pattern *mcpi_pattern_compile(mcp_arena *a, const char *text, size_t len,
+                                                           const char **why)
+{
+    mcpi_regex r;
+    mcpi_pattern *p;
+    uint32_t *code, i;
+    mcpi_regex_read(&r, text, len, NULL, NULL);
+    *why = r.why;
+    if (r.why) return NULL;
+    p = (mcpi_pattern *)mcp_arena_alloc(a, sizeof *p + ((size_t)r.size + r.sets_size) * sizeof *code);
+    *why = mcp_strerror(MCP_ERR_MEMORY);
+    if (!p) return NULL;
+    code = (uint32_t *)(void *)(p + 1);
+    mcpi_regex_read(&r, text, len, code, code + r.size);
+    p->code = code;
+    p->sets = code + r.size;
+    p->size = r.size;
+    p->set_count = r.set_count;
+    p->cells = 0;
+    *why = "too large for the matcher";
+    for (i = 0; i < r.size; i++) {
+        uint32_t spans;
+        if (code[i] != MCPI_OP_COUNT) continue;
+        spans = mcpi_counter_spans(code[i + 1], code[i + 2]);
+        if (spans > (MCPI_PATTERN_MAX - p->cells) / 2 - 1) return NULL;
+        code[i + 3] = p->cells;
+        p->cells += 2 + 2 * spans;
+        i += MCPI_COUNT_WORDS - 1;
+    }
+    *why = NULL;
+    return p;
+}
+
+/* A search. Marks, verdicts and counters are one row of words, all zero at first. */
+typedef struct mcpi_search {
+    const mcpi_pattern *p;
+    uint32_t *marks;                        /* of each instruction: where it was tried last */
+    uint32_t *verdicts;                     /* of each set: the last character beyond ASCII twice, 1 if it is in */
+    uint32_t *cells;
+    uint32_t c, at;                         /* the character, and its number from 1 */
+    unsigned known, in;                     /* classes that the character was looked up in, and those it is in */
+} mcpi_search;
+
+#define MCPI_NO_CHAR 0x110000               /* before the first and behind the last */
+
+static bool mcpi_search_class(mcpi_search *s, uint32_t kind)
+{
+    unsigned bit = 1u << (kind >> 1 & 7);
+    if (!(s->known & bit)) {
+        s->known |= bit;
+        if (mcpi_in_class(s->c, kind >> 1 & 7)) s->in |= bit;
+    }
+    return ((s->in & bit) != 0) != (kind & 1);
+}
+
+static bool mcpi_search_set(mcpi_search *s, const uint32_t *set)
+{
+    const uint32_t *pair = set + MCPI_SET_HEAD, *end = pair + (set[4] & ~1u);
+    uint32_t *verdict = &s->verdicts[set[5]];
+    bool in = false;
+    if (s->c < 0x80) return set[s->c >> 5] >> (s->c & 31) & 1;
+    if (*verdict >> 1 == s->c) return *verdict & 1;
+    for (; pair < end && !in; pair += 2)
+        in = pair[0] & MCPI_IS_CLASS ? mcpi_search_class(s, pair[0]) : pair[0] <= s->c && s->c <= pair[1];
+    in = in != (set[4] & 1);
+    *verdict = s->c << 1 | (uint32_t)in;
+    return in;
+}
+
+/* Does this instruction take the character? */
+static bool mcpi_search_takes(mcpi_search *s, uint32_t word)
+{
+    if (s->c == MCPI_NO_CHAR) return false;
+    switch (MCPI_OP(word)) {
+    case MCPI_OP_CHAR:  return s->c == MCPI_ARG(word);
+    case MCPI_OP_CLASS: return mcpi_search_class(s, MCPI_ARG(word));
+    default:            return mcpi_search_set(s, s->p->sets + MCPI_ARG(word));
+    }
+}
+
+static int mcpi_search_run(mcpi_search *s, const char *text, size_t n, uint16_t *now, uint16_t *next)
+{
+    const uint32_t *code = s->p->code;
+    const char *end = text + n;
+    uint32_t before = MCPI_NO_CHAR, count = 0, coming, i, pc, word;
+    for (s->at = 1;; s->at++) {
+        uint16_t *other = now;
+        s->c = text < end ? mcpi_utf8_take(&text, end) : MCPI_NO_CHAR;
+        s->known = s->in = 0;
+        if (s->at == 1 || code[0] != MCPI_OP_START) now[count++] = 0;
+        else if (!count) return 0;
+        for (i = coming = 0; i < count; i++)
+            for (pc = now[i]; s->marks[pc] != s->at;) {
+                s->marks[pc] = s->at;
+                word = code[pc];
+                switch (MCPI_OP(word)) {
+                case MCPI_OP_MATCH:   return 1;
+                case MCPI_OP_FORK:    now[count++] = (uint16_t)(pc + MCPI_ARG(word) - MCPI_FAR); pc++; continue;
+                case MCPI_OP_JUMP:    pc += MCPI_ARG(word) - MCPI_FAR; continue;
+                case MCPI_OP_START:   if (s->at == 1) { pc++; continue; } break;
+                case MCPI_OP_END:     if (s->c == MCPI_NO_CHAR) { pc++; continue; } break;
+                case MCPI_OP_EDGE:
+                case MCPI_OP_NO_EDGE:
+                    if ((mcpi_is_word(before) == mcpi_is_word(s->c)) == (MCPI_OP(word) == MCPI_OP_EDGE)) break;
+                    pc++;
+                    continue;
+                case MCPI_OP_COUNT:
+                    if (!mcpi_search_takes(s, code[pc + MCPI_COUNT_WORDS - 1])) break;
+                    mcpi_counter_begin(s->cells + code[pc + 3], code + pc, s->at);
+                    pc += MCPI_COUNT_WORDS - 2;
+                    continue;
+                case MCPI_OP_COUNTED: {
+                    const uint32_t *counted = code + pc - (MCPI_COUNT_WORDS - 2);
+                    uint32_t *cell = s->cells + counted[3];
+                    bool done = mcpi_counter_done(cell, counted, s->at);
+                    if (mcpi_search_takes(s, code[pc + 1])) next[coming++] = (uint16_t)pc;
+                    else cell[1] = 0;
+                    if (done) { pc += 2; continue; }
+                    break;
+                }
+                default: if (mcpi_search_takes(s, word)) next[coming++] = (uint16_t)(pc + 1);
+                }
+                break;
+            }
+        if (s->c == MCPI_NO_CHAR) return 0;
+        before = s->c;
+        count = coming;
+        now = next;
+        next = other;
+    }
+}
+
+/* Does the pattern match somewhere in s (UTF-8)? 1 or 0, or MCP_ERR_MEMORY. What it needs of `scratch` is free again
+   afterwards. */
+static MCP_UNUSED int mcpi_pattern_find(const mcpi_pattern *p, const char *s, size_t n, mcp_arena *scratch)
+{
+    mcpi_search search;
+    uint32_t few[256], *words = few;
+    size_t zeroed = (size_t)p->size + p->set_count + p->cells, all = zeroed + p->size + 1;
+    uint16_t *lists;
+    int found;
+    if (all > sizeof few / sizeof *few) {
+        words = (uint32_t *)mcp_arena_alloc(scratch, all * sizeof *words);
+        if (!words) return MCP_ERR_MEMORY;
+    }
+    memset(words, 0, zeroed * sizeof *words);
+    search.p = p;
+    search.marks = words;
+    search.verdicts = words + p->size;
+    search.cells = search.verdicts + p->set_count;
+    lists = (uint16_t *)(void *)(words + zeroed);
+    found = mcpi_search_run(&search, s, n, lists, lists + p->size + 1);
+    if (words != few) {                     /* nothing was taken since */
+        scratch->left += (size_t)(scratch->next - (char *)words);
+        scratch->next = (char *)words;
+    }
+    return found;
+}
 #endif /* MCP_NO_VALIDATE */
 #ifndef MCP_NO_SANITIZE
 /* ============================================================================================================== *
