@@ -339,9 +339,9 @@ typedef uint64_t mcp_id;
    says). */
 typedef struct mcp_reply {
     int status;                             /* MCP_OK, MCP_ERR_PEER, MCP_ERR_TIMEOUT, MCP_ERR_CLOSED,
-                                               MCP_ERR_CANCELLED, ... */
+                                               MCP_ERR_CANCELLED, MCP_ERR_INVALID (mcp_call.output), ... */
     mcp_id id;
-    const mcp_json *result;                 /* MCP_OK: the result object as it came */
+    const mcp_json *result;                 /* MCP_OK, MCP_ERR_INVALID: the result object as it came */
     int64_t code;                           /* MCP_ERR_PEER: the JSON-RPC error's code ... */
     const char *message;                    /* ... and message; any other failure: a sentence. NULL only when the
                                                client was freed by a callback, or there was none */
@@ -452,10 +452,10 @@ typedef struct mcp_stats {
 } mcp_stats;
 
 /* == schemas: checking ======================================================================================= */
-#ifndef MCP_NO_VALIDATE
 
 /* A schema, made ready for checks. */
 typedef struct mcp_schema mcp_schema;
+#ifndef MCP_NO_VALIDATE
 /* Compiles a JSON Schema: 2020-12, or what its $schema names of 2019-09, draft-07, draft-06 and draft-04. All of it
    lives in `a`; `schema` must live as long. NULL: refused or no memory; *why (may be NULL) is then a sentence in `a`, or
    static, that says where and what: a keyword with a value that it cannot have, another dialect, a reference to what is
@@ -536,6 +536,10 @@ typedef struct mcp_server_desc {
                                                byte that the peer reads, up to ten times this; default 1000. What a
                                                slower worker answers is lost, and the log says so */
     int max_subscriptions;                  /* resources that one peer may watch; default 10,000 */
+    bool trust_arguments;                   /* default: a tool's arguments are checked against its input_schema before
+                                               fn runs; what does not fit is told in a result with isError */
+    bool trust_results;                     /* default: structured content is checked against output_schema before it
+                                               is sent */
     bool strict_lists;                      /* legacy: -32601 for lists of what the server does not have; default:
                                                an empty list */
     /* May this caller see and use it? kind: MCP_LIST_...; name: of a tool or prompt, else the URI or template. What is
@@ -559,9 +563,13 @@ typedef struct mcp_server_desc {
 typedef struct mcp_tool {
     const char *name;                       /* 1 to 128 characters of [A-Za-z0-9_.-] are sure to work everywhere */
     const char *title, *description;
-    const char *input_schema;               /* JSON Schema object; default {"type": "object"}. Before fn runs only
-                                               "required" is checked: look at the types of members yourself */
-    const char *output_schema;              /* optional */
+    const char *input_schema;               /* JSON Schema object (see mcp_schema_compile); default
+                                               {"type": "object"}. Arguments that do not fit never reach fn. With
+                                               MCP_NO_VALIDATE only "required" is looked at */
+    const char *output_schema;              /* optional: what every result but isError promises. An answer without
+                                               structured content that fits becomes an internal error, which says
+                                               what is wrong and goes to the log; the function that was to send it
+                                               returns MCP_ERR_INVALID */
     const char *annotations;                /* optional object: {"readOnlyHint": true} */
     const char *icons, *meta;               /* optional array, object */
     const char *extra;                      /* optional object: further members of the Tool */
@@ -614,7 +622,8 @@ MCP_API mcp_server *mcp_server_new(const mcp_server_desc *d);
 MCP_API void mcp_server_free(mcp_server *s);
 
 /* Adds a tool, or replaces the one with its name (which keeps its place in the list). MCP_OK, MCP_ERR_ARGUMENT (a
-   sentence says which field and where), MCP_ERR_MEMORY; the first failure sticks and run reports it. Peers that asked
+   sentence says which field and where; also of a schema that cannot be compiled), MCP_ERR_MEMORY; the first failure
+   sticks and run reports it. Peers that asked
    are told that the list changed, once per loop. */
 MCP_API int  mcp_server_tool   (mcp_server *s, const mcp_tool *t);
 /* The same for a resource or template, by its URI, and for a prompt. */
@@ -917,6 +926,9 @@ typedef struct mcp_call {
                                                of extensions */
     const char *log_level;                  /* "debug" to "emergency": log messages from this level on, to on_notify
                                                (notifications/message). A legacy server keeps it for the session */
+    const mcp_schema *output;               /* tool: its outputSchema, compiled; it must live until the call is over. A
+                                               result that it does not fit, but isError, has status MCP_ERR_INVALID
+                                               and says why in `message`, a line for each fault; `result` is there */
     int timeout_ms, max_ms;                 /* idle and in all; 0: the client's default, -1: none */
     bool fresh;                             /* not from the cache */
     bool progress;                          /* ask for progress, which starts timeout_ms anew; on_progress implies
@@ -3278,11 +3290,9 @@ void mcp_put_raw(mcp_writer *w, const char *key, const char *json, size_t len)
 #define MCPI_USER_REJECTED       (-1)       /* sampling, as the specification's example has it */
 #define MCPI_BUSY                (-31000)   /* ours, outside the range that JSON-RPC and MCP reserve */
 
-#if !defined(MCP_NO_SERVER) || !defined(MCP_NO_CLIENT)
-
 /* Words in one string, each with its NUL, an empty one at the end. (An array of pointers would need relocation, and
    so writable data, in every position-independent program.) The place of s among them, or -1. */
-static int mcpi_word_of(const char *words, const char *s)
+static MCP_UNUSED int mcpi_word_of(const char *words, const char *s)
 {
     int i;
     for (i = 0; s && *words; words += strlen(words) + 1, i++)
@@ -3290,11 +3300,26 @@ static int mcpi_word_of(const char *words, const char *s)
     return -1;
 }
 
-static const char *mcpi_word_at(const char *words, int i)
+static MCP_UNUSED const char *mcpi_word_at(const char *words, int i)
 {
     while (i-- > 0) words += strlen(words) + 1;
     return words;
 }
+
+/* What is mixed in moves up by the multiplication, so the upper half of the product depends on all of it. */
+static MCP_UNUSED uint32_t mcpi_hash(const char *s, size_t n)
+{
+    uint64_t h = n, w;
+    for (; MCPI_FAST && n >= 8; n -= 8, s += 8) {
+        memcpy(&w, s, 8);
+        h = (h ^ w) * UINT64_C(0x9E3779B97F4A7C15);
+        h ^= h >> 32;
+    }
+    for (; n; n--) h = (h ^ (unsigned char)*s++) * UINT64_C(0x9E3779B97F4A7C15);
+    return (uint32_t)(h >> 32);
+}
+
+#if !defined(MCP_NO_SERVER) || !defined(MCP_NO_CLIENT)
 
 /* JSON text that has to be an object: MCP_ERR_ARGUMENT sticks if it is none. */
 static void mcpi_put_object_text(mcp_writer *w, const char *key, const char *json, size_t len)
@@ -3305,19 +3330,6 @@ static void mcpi_put_object_text(mcp_writer *w, const char *key, const char *jso
     p = mcpi_blanks(json, end);
     if (p < end && *p == '{') mcp_put_raw(w, key, p, (size_t)(end - p));
     else if (w->status == MCP_OK) w->status = MCP_ERR_ARGUMENT;
-}
-
-/* What is mixed in moves up by the multiplication, so the upper half of the product depends on all of it. */
-static uint32_t mcpi_hash(const char *s, size_t n)
-{
-    uint64_t h = n, w;
-    for (; MCPI_FAST && n >= 8; n -= 8, s += 8) {
-        memcpy(&w, s, 8);
-        h = (h ^ w) * UINT64_C(0x9E3779B97F4A7C15);
-        h ^= h >> 32;
-    }
-    for (; n; n--) h = (h ^ (unsigned char)*s++) * UINT64_C(0x9E3779B97F4A7C15);
-    return (uint32_t)(h >> 32);
 }
 
 /* The protocol versions that we speak, newest first; only the first is modern. */
@@ -5790,7 +5802,10 @@ struct mcpi_node {
     bool tracks;                            /* has unevaluated... */
 };
 
+/* Whoever has a schema can check it: what links the checks is mcp_schema_compile alone. */
 struct mcp_schema {
+    int (*check)(const mcp_schema *s, const mcp_json *value, mcp_arena *scratch, mcp_writer *errors, int max_errors,
+                 bool lines);
     mcpi_node *root;
     mcpi_ident **idents; uint32_t mask;
     const char *notes;
@@ -6092,7 +6107,7 @@ static void mcpi_identify(mcpi_compiler *c, mcpi_node *x)
 }
 
 /* A keyword of this dialect, or -1. */
-static int mcpi_keyword(const char *s, size_t n, int dialect)
+static int mcpi_keyword_of(const char *s, size_t n, int dialect)
 {
     int i;
     for (i = 0; i < MCPI_KEYWORD_COUNT; i++) {
@@ -6435,7 +6450,7 @@ static void mcpi_node_fill(mcpi_compiler *c, mcpi_node *x)
     if (!mcpi_spend(&c->work, x->src->n)) return;
     memset(kw, 0, sizeof kw);
     mcp_json_each(v, x->src) {
-        op = mcpi_keyword(v[-1].u.text, v[-1].n, x->home->dialect);
+        op = mcpi_keyword_of(v[-1].u.text, v[-1].n, x->home->dialect);
         if (op >= 0) kw[op] = v;
     }
     for (op = 0; op < MCPI_KEYWORD_COUNT; op++) {
@@ -6626,6 +6641,9 @@ static bool mcpi_schema_build(mcpi_compiler *c)
     return c->work.status == MCP_OK;
 }
 
+static int mcpi_schema_check(const mcp_schema *s, const mcp_json *value, mcp_arena *scratch, mcp_writer *errors,
+                             int max_errors, bool lines);
+
 /* The same as mcp_schema_compile; *status tells a refusal (MCP_ERR_ARGUMENT, MCP_ERR_LIMIT) from MCP_ERR_MEMORY. */
 static const mcp_schema *mcpi_schema_compile(mcp_arena *a, const mcp_json *schema, const char **why, int *status)
 {
@@ -6639,7 +6657,7 @@ static const mcp_schema *mcpi_schema_compile(mcp_arena *a, const mcp_json *schem
     c.work.arena = a;
     c.work.left = MCPI_STEPS + MCPI_STEPS_EACH * (uint64_t)c.span;
     c.notes_end = &c.notes;
-    if (mcpi_schema_build(&c)) { *status = MCP_OK; return c.schema; }
+    if (mcpi_schema_build(&c)) { c.schema->check = mcpi_schema_check; *status = MCP_OK; return c.schema; }
     *status = c.work.status;
     if (why) *why = c.why ? c.why : c.work.status == MCP_ERR_LIMIT ? "too much work to compile" : mcp_strerror(*status);
     return NULL;
@@ -6694,7 +6712,7 @@ typedef struct mcpi_checker {
     mcpi_visit next;                        /* what is to be applied next: node, v, via, nth, item, place, mode */
     const mcpi_visit *weighed;              /* whose alternatives are weighed */
     uint32_t weight;
-    mcp_writer *errors;
+    mcp_writer *errors; bool lines;         /* lines of text; else objects */
     int told, most;
     uint32_t *hashes;                       /* of the sentences told */
 } mcpi_checker;
@@ -7216,7 +7234,7 @@ static void mcpi_say_value(mcpi_said *t, const mcp_json *v)
     case MCP_JSON_BOOL:   mcpi_say_words(t, mcp_json_bool(v, false) ? "true" : "false"); break;
     case MCP_JSON_STRING: mcpi_say_quoted(t, v->u.text, v->n); break;
     case MCP_JSON_NUMBER:
-        mcpi_say_bytes(t, v->u.text, v->n < MCPI_VALUE_SHOWN ? v->n : MCPI_VALUE_SHOWN);
+        mcpi_say_bytes(t, v->u.text, v->n < MCPI_VALUE_SHOWN ? v->n : (size_t)MCPI_VALUE_SHOWN);
         if (v->n > MCPI_VALUE_SHOWN) mcpi_say_words(t, "...");
         break;
     case MCP_JSON_ARRAY:  mcpi_say_words(t, v->n ? "an array" : "[]"); break;
@@ -7533,8 +7551,14 @@ static bool mcpi_is_news(mcpi_checker *k, const mcpi_said *t)
     return true;
 }
 
-static void mcpi_put_error_object(mcp_writer *w, const char *at, const char *rule, const char *text, size_t len)
+static void mcpi_put_fault(mcpi_checker *k, const char *at, const char *rule, const char *text, size_t len)
 {
+    mcp_writer *w = k->errors;
+    if (k->lines) {
+        if (w->len) mcpi_put_bytes(w, "\n", 1);
+        mcpi_put_bytes(w, text, len);
+        return;
+    }
     mcp_put_object(w, NULL);
     mcp_put_str(w, "instanceLocation", at);
     mcp_put_str(w, "keywordLocation", rule);
@@ -7560,49 +7584,62 @@ static void mcpi_tell(mcpi_checker *k, mcpi_visit *f, const mcpi_rule *r, int op
     if (mcpi_is_news(k, &t)) {
         at = mcpi_pointer_of(k, way, n, false, "");
         rule = mcpi_pointer_of(k, way, n, true, op == MCPI_KW_TYPE && !f->node->types ? "" : mcpi_keywords[op].name);
-        if (at && rule) mcpi_put_error_object(k->errors, at, rule, t.buf, t.len);
+        if (at && rule) mcpi_put_fault(k, at, rule, t.buf, t.len);
         if (k->told == k->most && k->work.status == MCP_OK) k->work.status = MCP_ERR_INVALID;
     }
     mcpi_mark_back(k->work.arena, &mark);
 }
 
-int mcp_schema_check(const mcp_schema *s, const mcp_json *value, mcp_arena *scratch, mcp_writer *errors, int max_errors)
+/* The second walk. Returns the status, which is the first one's unless there was no memory. */
+static int mcpi_tell_all(mcpi_checker *k, const mcp_json *value, int status, int max_errors)
 {
+    static const char loop[] = "$: the schema nests too deep here, or refers to itself without end";
+    static const char work[] = "$: to check this takes more work than is allowed", other[] = "$: it does not fit";
     enum { MOST = 1000 };
+    const char *said = status == MCP_ERR_INVALID ? other : k->visits == MCPI_VISITS_MAX ? loop : work;
+    if (status == MCP_OK || status == MCP_ERR_MEMORY) return status;
+    if (status == MCP_ERR_INVALID) {
+        k->most = max_errors <= 0 ? 10 : max_errors < MOST ? max_errors : MOST;
+        k->hashes = (uint32_t *)mcpi_work_alloc(&k->work, (size_t)k->most * sizeof *k->hashes);
+        if (k->hashes) (void)mcpi_walk(k, value, MCPI_TELL);
+        if (k->work.status == MCP_ERR_MEMORY) return MCP_ERR_MEMORY;
+    }
+    if (!k->told) mcpi_put_fault(k, "", "", said, strlen(said));
+    return status;
+}
+
+static int mcpi_schema_check(const mcp_schema *s, const mcp_json *value, mcp_arena *scratch, mcp_writer *errors,
+                             int max_errors, bool lines)
+{
     mcpi_checker k;
-    mcpi_mark mark;
-    uint64_t steps;
+    mcpi_mark mark = mcpi_mark_set(scratch);
+    uint64_t steps = MCPI_STEPS + MCPI_STEPS_EACH * (uint64_t)(mcpi_behind(value) - value);
     int status;
     bool fits;
-    if (!s || !value || !scratch) return MCP_ERR_ARGUMENT;
     memset(&k, 0, sizeof k);
-    mark = mcpi_mark_set(scratch);
-    steps = MCPI_STEPS + MCPI_STEPS_EACH * (uint64_t)(mcpi_behind(value) - value);
     k.schema = s;
     k.work.arena = scratch;
     k.work.left = steps;
     fits = mcpi_walk(&k, value, MCPI_QUIET);
     status = k.work.status != MCP_OK ? k.work.status : fits ? MCP_OK : MCP_ERR_INVALID;
-    if (errors) {
-        mcp_put_array(errors, NULL);
-        if (status == MCP_ERR_LIMIT)
-            mcpi_put_error_object(errors, "", "", k.visits == MCPI_VISITS_MAX
-                ? "$: the schema nests too deep here, or refers to itself without end"
-                : "$: to check this takes more work than is allowed", MCP_NTS);
-        mcpi_mark_back(scratch, &mark);
-        if (status == MCP_ERR_INVALID) {
-            k.errors = errors;
-            k.most = max_errors <= 0 ? 10 : max_errors < MOST ? max_errors : MOST;
-            k.work.left = steps;
-            k.hashes = (uint32_t *)mcpi_work_alloc(&k.work, (size_t)k.most * sizeof *k.hashes);
-            if (k.hashes) (void)mcpi_walk(&k, value, MCPI_TELL);
-            if (k.work.status == MCP_ERR_MEMORY) status = MCP_ERR_MEMORY;
-            else if (!k.told) mcpi_put_error_object(errors, "", "", "$: it does not fit", MCP_NTS);
-        }
-        mcp_put_end(errors);
-    }
     mcpi_mark_back(scratch, &mark);
+    if (errors) {
+        k.work.left = steps;
+        k.work.status = MCP_OK;
+        k.errors = errors;
+        k.lines = lines;
+        if (!lines) mcp_put_array(errors, NULL);
+        status = mcpi_tell_all(&k, value, status, max_errors);
+        if (!lines) mcp_put_end(errors);
+        mcpi_mark_back(scratch, &mark);
+    }
     return status;
+}
+
+int mcp_schema_check(const mcp_schema *s, const mcp_json *value, mcp_arena *scratch, mcp_writer *errors, int max_errors)
+{
+    if (!s || !value || !scratch) return MCP_ERR_ARGUMENT;
+    return s->check(s, value, scratch, errors, max_errors, false);
 }
 
 #endif /* MCP_NO_VALIDATE */
@@ -7877,6 +7914,10 @@ typedef struct mcpi_feature {
     int ttl_ms, scope;
     mcp_req_fn fn, complete;
     void *user;
+#ifndef MCP_NO_VALIDATE
+    mcp_arena schemas;                      /* a tool's, compiled */
+    const mcp_schema *input, *output;       /* NULL: none, or they are trusted */
+#endif
 } mcpi_feature;
 
 typedef struct mcpi_list {
@@ -8010,6 +8051,9 @@ struct mcp_server {
     char *meta; size_t meta_len;            /* {"io.modelcontextprotocol/serverInfo":{...}} */
     const mcp_json *caps, *empty;           /* declared capabilities; {} */
     mcp_arena fixed;                        /* holds both */
+#ifndef MCP_NO_VALIDATE
+    mcp_arena check;                        /* scratch of checks */
+#endif
 
     mcpi_map methods, watches;
     mcpi_watch *updates;                    /* watches whose change is to be told */
@@ -8124,6 +8168,9 @@ static void mcpi_feature_release(mcp_server *s, mcpi_feature *x)
     mcpi_strfree(&s->alloc, x->text);
     mcpi_free(&s->alloc, x->required, x->required_len);
     mcpi_free(&s->alloc, x->data, x->data_len + 1);
+#ifndef MCP_NO_VALIDATE
+    mcp_arena_free(&x->schemas);
+#endif
     mcpi_strfree(&s->alloc, x->about);
     mcpi_strfree(&s->alloc, (char *)(uintptr_t)x->named.name);
     mcpi_free(&s->alloc, x, sizeof *x);
@@ -8422,6 +8469,50 @@ static int mcpi_send_body(mcp_req *r)
     return mcpi_send_typed(r, "\"complete\"");
 }
 
+#ifndef MCP_NO_VALIDATE
+/* The scratch of checks is kept, but not after an outlier. */
+static int mcpi_check(mcp_server *s, const mcp_schema *schema, const mcp_json *v, mcp_writer *lines)
+{
+    enum { KEPT = 256 * 1024 };
+    int status = schema->check(schema, v, &s->check, NULL, 0, true);
+    if (status != MCP_OK && lines) status = schema->check(schema, v, &s->check, lines, 0, true);
+    if (lines && lines->status != MCP_OK) status = lines->status;
+    if (s->check.total > KEPT) mcp_arena_free(&s->check);
+    return status;
+}
+
+/* Does structured content, as a value or as text, fit what its tool promises? Neither: there is none. If not, that is a
+   fault of this program: r has been answered with an error. */
+static int mcpi_check_output(mcp_req *r, const mcp_json *v, const char *text, size_t n)
+{
+    const mcp_schema *output = r->feature ? r->feature->output : NULL;
+    mcp_writer lines;
+    char why[480];
+    int status = MCP_ERR_INVALID;
+    if (!output) return MCP_OK;
+    mcp_writer_init(&lines, &r->s->alloc, 0);
+    mcp_arena_reset(&r->s->check);
+    if (text) v = mcp_json_parse(&r->s->check, text, n, NULL);
+    if (v) status = mcpi_check(r->s, output, v, &lines);
+    else if (text) status = MCP_ERR_MEMORY;
+    if (status != MCP_OK) {
+        mcpi_say(why, sizeof why, "tool \"%.*s\": its structured content does not fit outputSchema: %.*s", 64,
+                 r->feature->named.name, (int)(lines.len < 1000 ? lines.len : 1000),
+                 lines.len ? lines.buf : v ? mcp_strerror(status) : text ? mcp_strerror(status) : "there is none");
+        mcpi_server_log(r->s, 0, why);
+        mcpi_refuse(r, MCPI_INTERNAL_ERROR, why);
+    }
+    mcp_writer_free(&lines);
+    return status;
+}
+#else
+static int mcpi_check_output(mcp_req *r, const mcp_json *v, const char *text, size_t n)
+{
+    (void)r; (void)v; (void)text; (void)n;
+    return MCP_OK;
+}
+#endif
+
 /* A tool result always has content: structured content stands there as text, too. */
 static void mcpi_put_content_of(mcp_req *r, mcp_writer *w, const mcp_json *structured)
 {
@@ -8452,7 +8543,11 @@ static int mcpi_send_value(mcp_req *r, const mcp_json *v)
     bool own_type = mcp_json_get(v, "resultType") != NULL;
     bool content = !mcpi_is_kind(r, MCPI_TOOLS) || mcp_json_get(v, "content");
     mcpi_place p;
-    int rc;
+    int rc = MCP_OK;
+    if (!mcp_json_bool(mcp_json_get(v, "isError"), false) &&
+        (!own_type || mcpi_is(mcp_json_get(v, "resultType"), "complete")))
+        rc = mcpi_check_output(r, mcp_json_get(v, "structuredContent"), NULL, 0);
+    if (rc != MCP_OK) return rc;
     p = mcpi_answer_begin(r->stream, r->batch, r->id);
     w = p.w;
     mcp_put_object(w, "result");
@@ -8704,9 +8799,11 @@ static int mcpi_done(mcp_req *r, bool is_error)
     if (rc != MCP_OK) return rc;
     w = mcpi_pieces(r, &rc);
     if (!w) return rc;
+    if (!r->structured && !is_error && (rc = mcpi_check_output(r, NULL, NULL, 0)) != MCP_OK) return rc;
     if (r->structured) {
         text = mcp_writer_text(&r->extra, &n);
         if (!text) w->status = r->extra.status != MCP_OK ? r->extra.status : MCP_ERR_ARGUMENT;
+        else if (!is_error && (rc = mcpi_check_output(r, NULL, text, n)) != MCP_OK) return rc;
         else if (!content) (void)mcp_req_add_text(r, text, n);
     }
     mcp_put_end(w);
@@ -8735,6 +8832,7 @@ static int mcpi_only_text(mcp_req *r, const char *text, size_t len, bool is_erro
         (void)mcp_req_add_text(r, text, len);
         return mcpi_done(r, false);
     }
+    if (!is_error && (rc = mcpi_check_output(r, NULL, NULL, 0)) != MCP_OK) return rc;
     p = mcpi_answer_begin(r->stream, r->batch, r->id);
     MCPI_PUT_LITERAL(p.w, ",\"result\":{\"content\":[{\"type\":\"text\",\"text\":");
     mcpi_put_quoted(p.w, 0, text ? text : "", len, 0, false);
@@ -9569,15 +9667,28 @@ static bool mcpi_req_call(mcp_req *r, int kind, const char *unknown)
 }
 
 /* Are the arguments what the tool's schema asks for? false: r has been answered with a result that the model can act
-   on. For now what every schema has: the required members. */
+   on, a line for each fault. */
 static bool mcpi_check_args(mcp_req *r)
 {
-    const char *missing = mcpi_missing(r);
+#ifndef MCP_NO_VALIDATE
+    mcp_writer lines;
+    int status;
+    if (!r->feature->input) return true;
+    mcp_writer_init(&lines, &r->s->alloc, 0);
+    mcp_arena_reset(&r->s->check);
+    status = mcpi_check(r->s, r->feature->input, r->args, &lines);
+    if (status == MCP_ERR_MEMORY) mcpi_refuse(r, MCPI_INTERNAL_ERROR, "out of memory");
+    else if (status != MCP_OK) (void)mcpi_only_text(r, lines.buf, lines.len, true);
+    mcp_writer_free(&lines);
+    return status == MCP_OK;
+#else
+    const char *missing = r->s->d.trust_arguments ? NULL : mcpi_missing(r);
     char text[256];
     if (!missing) return true;
     mcpi_say(text, sizeof text, "$: \"%s\" is required", missing);
     (void)mcpi_only_text(r, text, MCP_NTS, true);
     return false;
+#endif
 }
 
 static void mcpi_do_tools_call(mcp_req *r)
@@ -11289,6 +11400,9 @@ static mcpi_feature *mcpi_feature_begin(mcpi_form *f, mcp_server *s, int kind, c
     x->kind = kind;
     x->uses = 1;
     x->fn = fn;
+#ifndef MCP_NO_VALIDATE
+    mcp_arena_init(&x->schemas, &s->alloc, 0);
+#endif
     return x;
 }
 
@@ -11415,6 +11529,26 @@ static int mcpi_feature_end(mcpi_form *f, mcpi_feature *x)
     return mcpi_stick(s, f->status);
 }
 
+#ifndef MCP_NO_VALIDATE
+/* Compiles a schema of a tool's, and logs what of it is not enforced. NULL: there is none, or it is refused. */
+static const mcp_schema *mcpi_form_compile(mcpi_form *f, mcpi_feature *x, const char *key, const char *json)
+{
+    const mcp_json *v = json ? mcp_json_copy(&x->schemas, mcpi_form_parse(f, &f->arena, key, json, MCP_JSON_OBJECT)) : NULL;
+    const char *why = mcp_strerror(MCP_ERR_MEMORY), *line, *end;
+    const mcp_schema *schema;
+    char text[640];
+    int status = MCP_ERR_MEMORY;
+    if (!json || f->status != MCP_OK) return NULL;
+    schema = v ? mcpi_schema_compile(&x->schemas, v, &why, &status) : NULL;
+    if (!schema) f->status = mcpi_server_fail(f->s, status, "%s: %s%s%s", f->whose, key, *why == '#' ? "" : ": ", why);
+    for (line = mcp_schema_notes(schema); (end = strchr(line, '\n')) != NULL; line = end + 1) {
+        mcpi_say(text, sizeof text, "%s: %s%.*s", f->whose, key, (int)(end - line), line);
+        mcpi_server_log(f->s, 1, text);
+    }
+    return schema;
+}
+#endif
+
 int mcp_server_tool(mcp_server *s, const mcp_tool *t)
 {
     mcpi_form f;
@@ -11431,7 +11565,13 @@ int mcp_server_tool(mcp_server *s, const mcp_tool *t)
         mcpi_form_json(&f, "annotations", t->annotations, MCP_JSON_OBJECT);
         mcpi_form_looks(&f, t->icons, t->meta);
         mcpi_form_extra(&f, t->extra);
+#ifndef MCP_NO_VALIDATE
+        (void)schema;
+        if (!s->d.trust_arguments) x->input = mcpi_form_compile(&f, x, "inputSchema", t->input_schema);
+        if (!s->d.trust_results) x->output = mcpi_form_compile(&f, x, "outputSchema", t->output_schema);
+#else
         mcpi_feature_required(&f, x, mcp_json_get(schema, "required"));
+#endif
     }
     return mcpi_feature_end(&f, x);
 }
@@ -11638,6 +11778,9 @@ static bool mcpi_server_fill(mcp_server *s, const mcp_server_desc *d)
 {
     int kind;
     mcp_arena_init(&s->fixed, &s->alloc, 0);
+#ifndef MCP_NO_VALIDATE
+    mcp_arena_init(&s->check, &s->alloc, 0);
+#endif
     s->empty = mcp_json_parse(&s->fixed, "{}", 2, NULL);
     if (!s->empty || !mcpi_describe(s, d)) return false;
     if (d->state_key) s->state_key = mcpi_strdup(&s->alloc, (const char *)d->state_key, s->d.state_key_size);
@@ -11744,6 +11887,9 @@ static void mcpi_server_destroy(mcp_server *s)
     }
     mcpi_free(&a, s->state_key, s->d.state_key_size + 1);
     mcp_arena_free(&s->fixed);
+#ifndef MCP_NO_VALIDATE
+    mcp_arena_free(&s->check);
+#endif
     mcpi_strfree(&a, s->info);
     mcpi_strfree(&a, s->meta);
     mcpi_strfree(&a, s->instructions);
@@ -12185,6 +12331,9 @@ typedef struct mcpi_call {
     bool (*each)(const mcp_json *item, void *user);
     mcp_reply_fn fn;
     void *user;
+#ifndef MCP_NO_VALIDATE
+    const mcp_schema *output;
+#endif
     char *text; size_t cap, len[MCPI_PARTS];    /* the parts, if kept; ASK: see mcpi_ask_new */
     int pages, lap, lap_len; uint64_t seen;     /* pages so far, and one that later ones are compared with */
     struct mcpi_call *next;                 /* in the pool, the done list, or a list of questions */
@@ -13069,6 +13218,9 @@ static mcp_id mcpi_client_send(mcp_client *c, const mcp_call *call, mcpi_level *
     k->known = mcpi_word_of(mcpi_client_methods, mcpi_call_method(call));
     k->log_level = call->log_level ? 1 + mcpi_word_of(mcpi_levels, call->log_level) : 0;
     k->waiter = waiter;
+#ifndef MCP_NO_VALIDATE
+    k->output = call->tool ? call->output : NULL;
+#endif
     k->on_progress = call->on_progress;
     k->each = call->each;
     k->fn = call->fn;
@@ -13796,6 +13948,31 @@ static bool mcpi_call_is_optional(const mcpi_call *k)
     return k->each && !k->pages && k->known > MCPI_METHOD_TOOLS_LIST && k->known < MCPI_METHOD_LISTEN;
 }
 
+#ifndef MCP_NO_VALIDATE
+/* Does a tool's result fit the schema that the program has of it? If not, why. */
+static int mcpi_call_check(mcp_client *c, const mcpi_call *k, const mcp_json *result, mcp_arena *a, const char **why)
+{
+    const mcp_json *v = mcp_json_get(result, "structuredContent");
+    mcp_writer lines;
+    char *copy;
+    int status;
+    if (!k->output || mcp_json_bool(mcp_json_get(result, "isError"), false)) return MCP_OK;
+    *why = "the result has no structuredContent";
+    if (!v) return MCP_ERR_INVALID;
+    mcp_writer_init(&lines, &c->d.alloc, 0);
+    status = k->output->check(k->output, v, a, &lines, 0, true);
+    *why = mcp_strerror(status);
+    copy = lines.len ? (char *)mcp_arena_alloc(a, lines.len + 1) : NULL;
+    if (copy) {
+        memcpy(copy, lines.buf, lines.len);
+        copy[lines.len] = 0;
+        *why = copy;
+    }
+    mcp_writer_free(&lines);
+    return status == MCP_OK ? MCP_OK : MCP_ERR_INVALID;
+}
+#endif
+
 /* An answer to a call, valid or not. What it says is taken as it is, and an error object that lacks its
    code or its message is still an error: the one thing that must not happen is that the request stays
    open. */
@@ -13819,6 +13996,10 @@ static void mcpi_call_answer(mcp_client *c, mcpi_call *k, const mcp_msg *m, mcp_
         } else if (!type || mcpi_is(type, "complete")) status = MCP_OK;
         if (status == MCP_OK && in_frame) mcpi_kept_add(c, k, m->result);
         if (status == MCP_OK && k->each && !mcpi_call_page(c, k, m->result)) return;
+#ifndef MCP_NO_VALIDATE
+        if (status == MCP_OK) status = mcpi_call_check(c, k, m->result, a, &why);
+        if (status == MCP_ERR_INVALID) r.message = why;
+#endif
     } else if (m->kind == MCP_MSG_ERROR) {
         status = MCP_ERR_PEER;
         r.code = mcpi_error_code(m->error);
@@ -13836,7 +14017,7 @@ static void mcpi_call_answer(mcp_client *c, mcpi_call *k, const mcp_msg *m, mcp_
         }
     }
     r.status = status;
-    if (status == MCP_OK || status == MCP_ERR_PEER) mcpi_call_end(c, k, &r, in_frame);
+    if (status == MCP_OK || status == MCP_ERR_PEER || status == MCP_ERR_INVALID) mcpi_call_end(c, k, &r, in_frame);
     else mcpi_call_fail(c, k, status, why);
 }
 
