@@ -461,13 +461,45 @@ typedef struct mcp_stats {
 
 /* == names =================================================================================================== */
 
-/* The name under which a model sees a tool: mcp__{server}__{tool}, of A-Z a-z 0-9 _ -, at most 64 bytes, which is what
-   all providers take. Of a pair that had to be altered (a character that is none of these, too long) it ends in _ and
-   eight hex digits of a digest of both, so that the name depends on the pair alone. */
+/* The name under which a model sees a tool: mcp__{server}__{tool}, of A-Z a-z 0-9 _ -, at most 64 bytes, a letter
+   first, which is what all providers take. Of a pair that had to be altered (a character that is none of these, too
+   long) it ends in _ and eight hex digits of a digest of both, so that the name depends on the pair alone: not on what
+   other tools there are, nor on their order. `server` is a name of your own choosing, never the one that a server
+   gives itself: two could give the same. */
 #define MCP_NAME_MAX 64
 /* Writes it with its NUL to `dst`, of `cap` bytes (MCP_NAME_MAX + 1 always suffices), and returns its length; 0: it did
    not fit. NULL counts as "". */
-MCP_API size_t mcp_name_join(char *dst, size_t cap, const char *server, const char *tool);
+MCP_API size_t mcp_name_join (char *dst, size_t cap, const char *server, const char *tool);
+/* The two parts of such a name, to show them or to look at by a rule: *server is of *server_len bytes, *tool ends with
+   the name. They are what mcp_name_join has made of both; which tool is meant, only a table knows. false: the name is
+   not of this shape. The out-parameters may be NULL. */
+MCP_API bool   mcp_name_split(const char *name, const char **server, size_t *server_len, const char **tool);
+/* Does a name fit a pattern like mcp__git__*? A * stands for any bytes, also none; all else for itself. No name over
+   MCP_NAME_MAX bytes fits any. */
+MCP_API bool   mcp_name_match(const char *pattern, const char *name);
+
+/* The table that maps back: of any number of servers and tools, who is meant by a name. Names in it are distinct. Of
+   pairs whose names would be equal (somebody has given a tool the name that another's digest makes) one that needed no
+   altering keeps it, whenever it came, and the other takes more digits: the one case in which a name depends on what
+   else there is, and a name that is in the table already may change then, where it stands. */
+typedef struct mcp_names mcp_names;
+typedef struct mcp_name { const char *name, *server, *tool; } mcp_name;    /* as the model knows it; whose; as its
+                                                                              server knows it */
+MCP_API mcp_names      *mcp_names_new   (const mcp_allocator *alloc);              /* NULL: no memory */
+/* Adds a pair and returns its name, which lives until the pair is removed. *status (may be NULL): MCP_OK;
+   MCP_ERR_ARGUMENT: the pair was there already, and what comes back is its name; MCP_ERR_MEMORY, with NULL. */
+MCP_API const char     *mcp_names_add   (mcp_names *n, const char *server, const char *tool, int *status);
+/* Removes a pair, or with tool NULL all of a server. Returns how many. No other name changes. */
+MCP_API size_t          mcp_names_remove(mcp_names *n, const char *server, const char *tool);
+/* Who is meant by a name that a model used. First the exact one. If there is none, upper and lower case count as the
+   same, - as _, and the prefix mcp__ or mcp__{server}__ may be missing; then there has to be exactly one that fits.
+   It lives until it is removed. NULL: mcp_names_error says why, and which ones it could be. Never a guess. */
+MCP_API const mcp_name *mcp_names_find  (mcp_names *n, const char *name);
+/* Why the last mcp_names_find found nothing, in a sentence that a model can use; "" if it found. Lives until the next.
+   */
+MCP_API const char     *mcp_names_error (const mcp_names *n);
+MCP_API size_t          mcp_names_count (const mcp_names *n);
+MCP_API void            mcp_names_free  (mcp_names *n);
 
 /* == server ================================================================================================== */
 #ifndef MCP_NO_SERVER
@@ -5386,75 +5418,424 @@ static void mcpi_sha_end(mcpi_sha *c, unsigned char out[32])
 }
 
 /* -- names ------------------------------------------------------------------------------------------------------- */
+/* Most pairs are legal as they are and keep their words. Any other is made legal byte by byte and gets a digest of what
+   it was, so two pairs that look the same afterwards still differ. The server's part is cut first, since what a model
+   reads is the tool's; of a long tool both ends are kept, since both tell something. */
 
-/* Copies `from` with one '_' for each character that does not belong in a name; `once`: never two '_' in a row, and none
-   at either end. Returns the length, at most cap. */
-static size_t mcpi_name_clean(char *to, size_t cap, const char *from, bool once)
+enum { MCPI_NAME_FRAME = 7, MCPI_NAME_SERVER_MIN = 8 };     /* mcp__ and __; what is never cut of a server */
+
+/* What a byte becomes; 0: nothing. A character outside of ASCII becomes one '_', by its first byte. */
+static char mcpi_name_byte(char b)
+{
+    unsigned char c = (unsigned char)b, letter = c | 32;
+    if ((c & 0xC0) == 0x80) return 0;
+    return c == '-' || (c >= '0' && c <= '9') || (letter >= 'a' && letter <= 'z') ? b : '_';
+}
+
+/* A server's part, of at most `cap` bytes: never two '_' in a row, and none at either end. So the first __ behind the
+   prefix is where the tool begins. */
+static size_t mcpi_name_server(char *to, size_t cap, const char *from)
 {
     size_t n = 0;
     for (; *from && n < cap; from++) {
-        unsigned char c = (unsigned char)*from, letter = c | 32;
-        if ((c & 0xC0) == 0x80) continue;                   /* its first byte has become a '_' already */
-        if (c != '-' && !(c >= '0' && c <= '9') && !(letter >= 'a' && letter <= 'z')) c = '_';
-        if (c == '_' && once && (n == 0 || to[n - 1] == '_')) continue;
-        to[n++] = (char)c;
+        char c = mcpi_name_byte(*from);
+        if (c && (c != '_' || (n && to[n - 1] != '_'))) to[n++] = c;
     }
-    while (once && n && to[n - 1] == '_') n--;
+    while (n && to[n - 1] == '_') n--;
     return n;
 }
 
-/* Keeps the first and the last half of `n` bytes, `left` in all: both ends of a name tell something. */
-static size_t mcpi_name_cut(char *s, size_t n, size_t left)
+/* A tool's part without '_' at its front, of at most `cap` bytes: its first and its last half. */
+static size_t mcpi_name_tool(char *to, size_t cap, const char *from)
 {
-    if (n <= left) return n;
-    memmove(s + (left + 1) / 2, s + n - left / 2, left / 2);
-    return left;
+    const char *end = from + strlen(from);
+    size_t n = 0, all = 0, i;
+    char c;
+    while (*from && (!(c = mcpi_name_byte(*from)) || c == '_')) from++;
+    for (; from < end; from++) {
+        if (!(c = mcpi_name_byte(*from))) continue;
+        if (all++ < cap) to[n++] = c;
+    }
+    if (all > cap)
+        for (i = cap; i > (cap + 1) / 2;) if ((c = mcpi_name_byte(*--end)) != 0) to[--i] = c;
+    return n;
 }
 
-enum { MCPI_NAME_FRAME = 7, MCPI_NAME_HASH = 9, MCPI_NAME_SERVER_MIN = 8 };   /* mcp__ and __; _ and eight digits */
-
-MCP_API size_t mcp_name_join(char *dst, size_t cap, const char *server, const char *tool)
+static bool mcpi_name_legal(const char *s)
 {
-    char s[256], t[256], name[MCP_NAME_MAX + 1], *p = name;
-    size_t sn, tn, room = MCP_NAME_MAX - MCPI_NAME_FRAME, skip = 0;
-    bool same;
+    while (*s && mcpi_name_byte(*s) == *s) s++;
+    return !*s;
+}
+
+/* Is the pair legal as it is? */
+static bool mcpi_name_plain(const char *server, const char *tool)
+{
+    size_t sn = strlen(server), tn = strlen(tool);
+    return sn && tn && sn + tn <= MCP_NAME_MAX - MCPI_NAME_FRAME && mcpi_name_legal(server) && mcpi_name_legal(tool) &&
+           server[0] != '_' && server[sn - 1] != '_' && !strstr(server, "__") && tool[0] != '_';
+}
+
+/* The name of a pair that is not, to `name` of MCP_NAME_MAX + 1 bytes. `level` 0 has 8 digits, 1 and 2 have 12 and 16,
+   and the next ones 16 of another digest each. */
+static size_t mcpi_name_digested(char *name, const char *server, const char *tool, unsigned level)
+{
+    static const char hex[] = "0123456789abcdef";
+    size_t digits = level < 2 ? 8 + 4 * level : 16, room = MCP_NAME_MAX - MCPI_NAME_FRAME - 1 - digits, sn, tn, i;
+    unsigned char digest[32];
+    char t[MCP_NAME_MAX], *p = name + 5;
+    mcpi_sha c;
+    memcpy(name, "mcp__", 5);
+    sn = mcpi_name_server(p, room, server);
+    tn = mcpi_name_tool(t, room, tool);
+    if (!sn) { memcpy(p, "srv", 3); sn = 3; }
+    if (!tn) { memcpy(t, "tool", 4); tn = 4; }
+    if (sn + tn > room && sn > MCPI_NAME_SERVER_MIN)
+        sn = room > tn + MCPI_NAME_SERVER_MIN ? room - tn : (size_t)MCPI_NAME_SERVER_MIN;
+    while (p[sn - 1] == '_') sn--;
+    p += sn;
+    *p++ = '_';
+    *p++ = '_';
+    if (sn + tn > room) tn = mcpi_name_tool(t, room - sn, tool);
+    memcpy(p, t, tn);
+    p += tn;
+    mcpi_sha_begin(&c);
+    mcpi_sha_add(&c, server, strlen(server) + 1);
+    mcpi_sha_add(&c, tool, strlen(tool));
+    for (i = 0; level > 2 && i < 5; i++) {                  /* NUL and the level */
+        unsigned char byte = (unsigned char)(i ? level >> (8 * i - 8) : 0);
+        mcpi_sha_add(&c, &byte, 1);
+    }
+    mcpi_sha_end(&c, digest);
+    *p++ = '_';
+    for (i = 0; i < digits; i++) *p++ = hex[digest[i / 2] >> (i % 2 ? 0 : 4) & 15];
+    *p = 0;
+    return (size_t)(p - name);
+}
+
+static size_t mcpi_name_join(char *name, const char *server, const char *tool, unsigned level, bool plain)
+{
+    if (!plain) return mcpi_name_digested(name, server, tool, level);
+    return mcpi_say(name, MCP_NAME_MAX + 1, "mcp__%s__%s", server, tool);
+}
+
+size_t mcp_name_join(char *dst, size_t cap, const char *server, const char *tool)
+{
+    char name[MCP_NAME_MAX + 1];
+    size_t n;
     if (!server) server = "";
     if (!tool) tool = "";
-    sn = mcpi_name_clean(s, sizeof s, server, true);
-    tn = mcpi_name_clean(t, sizeof t, tool, false);
-    same = sn && tn && t[0] != '_' && sn + tn <= room && strlen(server) == sn && memcmp(s, server, sn) == 0 &&
-           strlen(tool) == tn && memcmp(t, tool, tn) == 0;
-    if (!same) {
-        room -= MCPI_NAME_HASH;
-        while (skip < tn && t[skip] == '_') skip++;
-        tn -= skip;
-        if (!sn) { memcpy(s, "srv", 3); sn = 3; }
-        if (!tn) { memcpy(t, "tool", 4); tn = 4; skip = 0; }
-        if (sn + tn > room && sn > MCPI_NAME_SERVER_MIN)
-            sn = room > tn + MCPI_NAME_SERVER_MIN ? room - tn : (size_t)MCPI_NAME_SERVER_MIN;
-        while (s[sn - 1] == '_') sn--;
-        tn = mcpi_name_cut(t + skip, tn, room - sn);
+    n = mcpi_name_join(name, server, tool, 0, mcpi_name_plain(server, tool));
+    if (!dst || cap <= n) return 0;
+    memcpy(dst, name, n + 1);
+    return n;
+}
+
+bool mcp_name_split(const char *name, const char **server, size_t *server_len, const char **tool)
+{
+    const char *border;
+    if (!name || strncmp(name, "mcp__", 5) != 0) return false;
+    border = strstr(name + 5, "__");
+    if (!border || border == name + 5 || !border[2]) return false;
+    if (server) *server = name + 5;
+    if (server_len) *server_len = (size_t)(border - name - 5);
+    if (tool) *tool = border + 2;
+    return true;
+}
+
+/* Where it fails behind a *, that * takes one byte more; the last * is enough to go back to. Names are short, so this is
+   linear in the pattern. */
+bool mcp_name_match(const char *pattern, const char *name)
+{
+    const char *star = NULL, *from = NULL;
+    if (!pattern || !name || strlen(name) > MCP_NAME_MAX) return false;
+    while (*name) {
+        if (*pattern == '*') { star = ++pattern; from = name; }
+        else if (*pattern == *name) { pattern++; name++; }
+        else if (star) { pattern = star; name = ++from; }
+        else return false;
     }
-    memcpy(p, "mcp__", 5); p += 5;
-    memcpy(p, s, sn); p += sn;
-    memcpy(p, "__", 2); p += 2;
-    memcpy(p, t + skip, tn); p += tn;
-    if (!same) {
-        static const char hex[] = "0123456789abcdef";
-        unsigned char digest[32];
-        mcpi_sha c;
-        int i;
-        mcpi_sha_begin(&c);
-        mcpi_sha_add(&c, server, strlen(server) + 1);
-        mcpi_sha_add(&c, tool, strlen(tool));
-        mcpi_sha_end(&c, digest);
-        *p++ = '_';
-        for (i = 0; i < 4; i++) { *p++ = hex[digest[i] >> 4]; *p++ = hex[digest[i] & 15]; }
+    while (*pattern == '*') pattern++;
+    return !*pattern;
+}
+
+/* -- a tree of strings ------------------------------------------------------------------------------------------- */
+/* Names come from strangers, who could choose them so that a hash table becomes a list. A crit-bit tree has no such
+   weakness: it forks at the bits in which keys differ, so a look-up takes at most a step for each bit of the key and one
+   comparison, whatever else is in it. Each key brings along the fork that it needs; n keys use n - 1 of them. A key is
+   one string or two in a row. */
+
+typedef struct mcpi_key { const char *a, *b; size_t an, bn; } mcpi_key;
+typedef struct mcpi_link { struct mcpi_leaf *to; bool fork; } mcpi_link;        /* to its key, or to its fork */
+typedef struct mcpi_leaf {
+    mcpi_key key;                           /* no two in a tree differ in zeros at their end alone */
+    mcpi_link side[2]; size_t at;           /* its fork: by the bit `mask` of byte `at` */
+    unsigned mask;
+} mcpi_leaf;
+
+static unsigned mcpi_key_byte(const mcpi_key *k, size_t at)
+{
+    if (at < k->an) return (unsigned char)k->a[at];
+    return at - k->an < k->bn ? (unsigned char)k->b[at - k->an] : 0u;
+}
+
+static mcpi_link *mcpi_fork_side(mcpi_leaf *f, const mcpi_key *k)
+{
+    return &f->side[(mcpi_key_byte(k, f->at) & f->mask) != 0];
+}
+
+/* The key that may be this one, or begin with it. */
+static mcpi_leaf *mcpi_tree_near(const mcpi_link *tree, const mcpi_key *k)
+{
+    while (tree->fork) tree = mcpi_fork_side(tree->to, k);
+    return tree->to;
+}
+
+/* A key that begins with this one, which may be it; NULL: there is none. */
+static mcpi_leaf *mcpi_tree_find(const mcpi_link *tree, const mcpi_key *k)
+{
+    mcpi_leaf *x = mcpi_tree_near(tree, k);
+    size_t at = 0, n = k->an + k->bn;
+    if (!x || x->key.an + x->key.bn < n) return NULL;
+    while (at < n && mcpi_key_byte(k, at) == mcpi_key_byte(&x->key, at)) at++;
+    return at == n ? x : NULL;
+}
+
+/* x->key is set, and is not there yet. */
+static void mcpi_tree_add(mcpi_link *tree, mcpi_leaf *x)
+{
+    const mcpi_leaf *near = mcpi_tree_near(tree, &x->key);
+    if (near) {
+        mcpi_link *side;
+        for (x->at = 0; mcpi_key_byte(&x->key, x->at) == mcpi_key_byte(&near->key, x->at);) x->at++;
+        x->mask = mcpi_key_byte(&x->key, x->at) ^ mcpi_key_byte(&near->key, x->at);
+        while (x->mask & (x->mask - 1)) x->mask &= x->mask - 1;         /* the highest bit alone */
+        while (tree->fork && (tree->to->at < x->at || (tree->to->at == x->at && tree->to->mask > x->mask)))
+            tree = mcpi_fork_side(tree->to, &x->key);
+        side = mcpi_fork_side(x, &x->key);
+        x->side[side == x->side] = *tree;
+        side->to = x;
+        side->fork = false;
     }
-    *p = 0;
-    if (!dst || cap <= (size_t)(p - name)) return 0;
-    memcpy(dst, name, (size_t)(p - name) + 1);
-    return (size_t)(p - name);
+    tree->to = x;
+    tree->fork = near != NULL;
+}
+
+/* The fork above x goes with it. If x's own is another, which is still needed, the one that has gone stands in. */
+static void mcpi_tree_remove(mcpi_link *tree, mcpi_leaf *x)
+{
+    mcpi_link *above = NULL, *own = NULL;
+    mcpi_leaf *gone;
+    while (tree->fork) {
+        if (tree->to == x) own = tree;
+        above = tree;
+        tree = mcpi_fork_side(tree->to, &x->key);
+    }
+    if (!above) { tree->to = NULL; return; }
+    gone = above->to;
+    *above = gone->side[tree == gone->side];
+    if (!own || own == above) return;
+    memcpy(gone->side, x->side, sizeof gone->side);
+    gone->at = x->at;
+    gone->mask = x->mask;
+    own->to = gone;
+}
+
+/* -- the table of names ------------------------------------------------------------------------------------------ */
+/* When two pairs want one name, one of them has the better right to it, and the other tries its next one. Who has it
+   depends on the pairs alone, so all end up with the same names in whatever order they came (stable matching, as Gale
+   and Shapley have it). A pair that has given way stays where it went when the other goes: names change as seldom as
+   can be. */
+
+typedef struct mcpi_name {
+    mcp_name pub;                           /* first; points into `text` and behind it */
+    mcpi_leaf by_name, by_pair;
+    struct mcpi_name *prev, *next;          /* in the order they came */
+    unsigned level;
+    bool plain;
+    char text[MCP_NAME_MAX + 1];            /* then server NUL tool NUL */
+} mcpi_name;
+
+struct mcp_names {
+    mcp_allocator alloc;
+    mcpi_link by_name, by_pair;
+    mcpi_name *first, *last;
+    size_t count;
+    char error[640];
+};
+
+mcp_names *mcp_names_new(const mcp_allocator *alloc)
+{
+    mcp_names *n = (mcp_names *)mcpi_zalloc(alloc, sizeof *n);
+    if (n && alloc) n->alloc = *alloc;
+    return n;
+}
+
+static mcpi_name *mcpi_name_of(mcpi_leaf *x, size_t offset)
+{
+    return x ? (mcpi_name *)(void *)((char *)x - offset) : NULL;
+}
+
+static mcpi_name *mcpi_names_by_name(const mcp_names *n, const char *name)
+{
+    mcpi_key k;
+    k.a = k.b = name;
+    k.an = strlen(name) + 1;                /* with its NUL: no name begins with another */
+    k.bn = 0;
+    return mcpi_name_of(mcpi_tree_find(&n->by_name, &k), offsetof(mcpi_name, by_name));
+}
+
+/* A pair, or with tool NULL any of that server. */
+static mcpi_name *mcpi_names_by_pair(const mcp_names *n, const char *server, const char *tool)
+{
+    mcpi_key k;
+    k.a = server;
+    k.an = strlen(server) + 1;
+    k.b = tool;
+    k.bn = tool ? strlen(tool) + 1 : 0;
+    return mcpi_name_of(mcpi_tree_find(&n->by_pair, &k), offsetof(mcpi_name, by_pair));
+}
+
+/* Has a the better right to a name that both want? */
+static bool mcpi_name_before(const mcpi_name *a, const mcpi_name *b)
+{
+    int order = strcmp(a->pub.server, b->pub.server);
+    if (a->plain || b->plain) return a->plain;
+    return order ? order < 0 : strcmp(a->pub.tool, b->pub.tool) < 0;
+}
+
+/* Gives x a name, and another one to whoever has to give way for it. */
+static void mcpi_names_place(mcp_names *n, mcpi_name *x)
+{
+    for (;; x->level++) {
+        mcpi_name *holder;
+        x->by_name.key.an = mcpi_name_join(x->text, x->pub.server, x->pub.tool, x->level, x->plain) + 1;
+        holder = mcpi_names_by_name(n, x->text);
+        if (holder && mcpi_name_before(holder, x)) continue;
+        if (holder) mcpi_tree_remove(&n->by_name, &holder->by_name);
+        mcpi_tree_add(&n->by_name, &x->by_name);
+        if (!holder) return;
+        x = holder;
+    }
+}
+
+static mcpi_name *mcpi_names_add(mcp_names *n, const char *server, const char *tool)
+{
+    size_t sn = strlen(server) + 1, tn = strlen(tool) + 1;
+    mcpi_name *x = (mcpi_name *)mcpi_zalloc(&n->alloc, sizeof *x + sn + tn);
+    char *s;
+    if (!x) return NULL;
+    s = (char *)(x + 1);
+    memcpy(s, server, sn);
+    memcpy(s + sn, tool, tn);
+    x->pub.name = x->by_name.key.a = x->text;
+    x->pub.server = x->by_pair.key.a = s;
+    x->pub.tool = x->by_pair.key.b = s + sn;
+    x->by_pair.key.an = sn;
+    x->by_pair.key.bn = tn;
+    x->plain = mcpi_name_plain(server, tool);
+    mcpi_tree_add(&n->by_pair, &x->by_pair);
+    mcpi_names_place(n, x);
+    x->prev = n->last;
+    *(n->last ? &n->last->next : &n->first) = x;
+    n->last = x;
+    n->count++;
+    return x;
+}
+
+const char *mcp_names_add(mcp_names *n, const char *server, const char *tool, int *status)
+{
+    int ignored;
+    mcpi_name *x;
+    if (!status) status = &ignored;
+    *status = MCP_ERR_ARGUMENT;
+    if (!n) return NULL;
+    if (!server) server = "";
+    if (!tool) tool = "";
+    if ((x = mcpi_names_by_pair(n, server, tool)) != NULL) return x->text;
+    x = mcpi_names_add(n, server, tool);
+    *status = x ? MCP_OK : MCP_ERR_MEMORY;
+    return x ? x->text : NULL;
+}
+
+static void mcpi_names_drop(mcp_names *n, mcpi_name *x)
+{
+    mcpi_tree_remove(&n->by_name, &x->by_name);
+    mcpi_tree_remove(&n->by_pair, &x->by_pair);
+    *(x->prev ? &x->prev->next : &n->first) = x->next;
+    *(x->next ? &x->next->prev : &n->last) = x->prev;
+    n->count--;
+    mcpi_free(&n->alloc, x, sizeof *x + x->by_pair.key.an + x->by_pair.key.bn);
+}
+
+size_t mcp_names_remove(mcp_names *n, const char *server, const char *tool)
+{
+    mcpi_name *x;
+    size_t gone = 0;
+    while (n && (x = mcpi_names_by_pair(n, server ? server : "", tool)) != NULL) {
+        mcpi_names_drop(n, x);
+        gone++;
+    }
+    return gone;
+}
+
+/* Are they the same to somebody who minds neither case nor - and _? */
+static bool mcpi_name_like(const char *a, const char *b)
+{
+    for (;; a++, b++) {
+        char x = *a == '-' ? '_' : *a, y = *b == '-' ? '_' : *b;
+        if (x >= 'A' && x <= 'Z') x = (char)(x | 32);
+        if (y >= 'A' && y <= 'Z') y = (char)(y | 32);
+        if (x != y) return false;
+        if (!x) return true;
+    }
+}
+
+const mcp_name *mcp_names_find(mcp_names *n, const char *name)
+{
+    enum { SHOWN = 128, LISTED = 6 };
+    mcpi_name *x, *found = NULL;
+    size_t fit = 0, used = 0;
+    const char *tool;
+    if (!n) return NULL;
+    if (!name) name = "";
+    n->error[0] = 0;
+    if ((x = mcpi_names_by_name(n, name)) != NULL) return &x->pub;
+    for (x = *name ? n->first : NULL; x; x = x->next) {
+        (void)mcp_name_split(x->text, NULL, NULL, &tool);
+        if (!mcpi_name_like(name, x->text) && !mcpi_name_like(name, x->text + 5) && !mcpi_name_like(name, tool) &&
+            !mcpi_name_like(name, x->pub.tool)) continue;
+        if (++fit > LISTED) continue;
+        if (found) {
+            if (fit == 2) used = mcpi_say(n->error, sizeof n->error, "\"%.*s\" could be %s", (int)SHOWN, name, found->text);
+            used += mcpi_say(n->error + used, sizeof n->error - used, ", %s", x->text);
+        }
+        found = x;
+    }
+    if (fit == 1) return &found->pub;
+    if (!fit) mcpi_say(n->error, sizeof n->error, "There is no tool \"%.*s\". Call one that there is, by its exact name.",
+                       (int)SHOWN, name);
+    else {
+        if (fit > LISTED) used += mcpi_say(n->error + used, sizeof n->error - used, " and %z more", fit - LISTED);
+        mcpi_say(n->error + used, sizeof n->error - used, ". Call one of them by its exact name.");
+    }
+    return NULL;
+}
+
+const char *mcp_names_error(const mcp_names *n) { return n ? n->error : ""; }
+
+size_t mcp_names_count(const mcp_names *n) { return n ? n->count : 0; }
+
+void mcp_names_free(mcp_names *n)
+{
+    mcp_allocator a;
+    mcpi_name *x, *next;
+    if (!n) return;
+    a = n->alloc;
+    for (x = n->first; x; x = next) {
+        next = x->next;
+        mcpi_free(&a, x, sizeof *x + x->by_pair.key.an + x->by_pair.key.bn);
+    }
+    mcpi_free(&a, n, sizeof *n);
 }
 
 #ifndef MCP_NO_SERVER
