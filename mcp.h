@@ -879,11 +879,14 @@ typedef struct mcp_client_desc {
     int max_pending;                        /* default 4,096 */
     int max_pages;                          /* of one list; default 10,000 */
     int max_rounds;                         /* how often one call may need more input; default 10 */
+    int max_restarts;                       /* how often in a row a server (of argv) that was ready and then went by
+                                               itself is started again; default 0: never. See mcp_client_new */
     /* Room for results of lists and of resources/read, which are kept as long as the server says (ttlMs) or until it
        tells a change; default 0: none are kept. With it, a storm of the same list_changed that is read at once is
        told once, with params NULL.
        https://modelcontextprotocol.io/specification/2026-07-28/server/utilities/caching */
     size_t cache_bytes;
+    /* the handshake is over: MCP_OK, or why not; once, and again after each restart */
     void (*on_ready)(mcp_client *c, int status, void *user);
     void (*on_notify)(mcp_client *c, const char *method, const mcp_json *params, void *user);
     /* The server asks something: elicitation/create, sampling/createMessage or roots/list, if `capabilities` says
@@ -943,7 +946,14 @@ typedef struct mcp_call {
 /* A client; starts the server or takes the stream, and returns at once.
    https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/stdio. NULL only when there is no memory
    (io is still yours then); any other failure (the command was not found) is kept: calls fail with it at once,
-   mcp_client_error tells it as a sentence, and on_ready gets it from the first step, or from free. */
+   mcp_client_error tells it as a sentence, and on_ready gets it from the first step, or from free.
+
+   With max_restarts, the loss of a server that was ready does not end the client. What was pending fails at once with
+   MCP_ERR_CLOSED and says how the server ended; nothing of it is sent a second time. The server is started again after
+   100 ms, and after twice as long each time until it has been ready for a minute, at most 10 s; what is sent meanwhile
+   waits for it. Then subscriptions are asked for again under the ids that they have (on_notify gets their
+   acknowledgements anew; what changed in between was not told), nothing is left in the cache, and on_ready is called.
+   When it has died too often, or cannot be started, the client ends as it does without. */
 MCP_API mcp_client *mcp_client_new   (const mcp_client_desc *d);
 /* Ends: fails what is pending with MCP_ERR_CLOSED (calling back, before it returns), closes the server's stdin, waits
    grace_ms, SIGTERM to its process group, waits grace_ms, SIGKILL, reaps. Blocks at most 2 * grace_ms + a little;
@@ -970,8 +980,8 @@ MCP_API int         mcp_client_cancel(mcp_client *c, mcp_id id, const char *reas
    what the server will tell, then notifications/tools/list_changed and its like and notifications/resources/updated.
    The _meta of modern ones names the subscription. Legacy servers tell all list changes, asked for or not.
    Goes on until mcp_client_cancel(id). `ended` (may be NULL) is called once: MCP_OK, the server has ended it in good
-   order; MCP_ERR_CANCELLED, you have; MCP_ERR_CLOSED, the connection was lost; or why it could not begin. No time-out
-   once it is acknowledged. Returns an id as mcp_client_send does, or 0. */
+   order; MCP_ERR_CANCELLED, you have; MCP_ERR_CLOSED, the connection is lost for good; or why it could not begin. No
+   time-out once it is acknowledged. Returns an id as mcp_client_send does, or 0. */
 MCP_API mcp_id      mcp_client_listen(mcp_client *c, unsigned lists, const char *const *uris, mcp_reply_fn ended,
                                       void *user);
 /* Sends a notification. params: JSON object text or NULL. MCP_ERR_MISUSE before the client is ready. */
@@ -986,7 +996,7 @@ MCP_API int         mcp_client_answer(mcp_client *c, mcp_id ask, int status, con
 MCP_API mcp_poster *mcp_client_poster(mcp_client *c);
 #endif
 
-/* the result of server/discover or initialize; NULL until ready */
+/* the result of server/discover or initialize; NULL until ready, and while the server is started again */
 MCP_API const mcp_json *mcp_client_info    (const mcp_client *c);
 MCP_API const char     *mcp_client_protocol(const mcp_client *c);           /* "2025-11-25", ...; NULL until ready */
 /* MCP_ERA_MODERN or _LEGACY; MCP_ERA_BOTH: not known yet */
@@ -10185,7 +10195,7 @@ int mcp_server_timeout(const mcp_server *s)
    The phases follow the server's life. START: server/discover is asked, since a modern server answers it
    and a legacy one refuses it, says nothing, or dies of it; then initialize may follow. READY. LOST: the
    peer has gone, and its last words are awaited. FLUSH to KILL: the shutdown, each step with its deadline.
-   ENDED.
+   ENDED; or PAUSE, if the server is to be started again, and then START.
    https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/stdio#backward-compatibility
 
    A request's text is worked out when it is sent, in parts that are era-free; what the era adds goes
@@ -10200,6 +10210,9 @@ int mcp_server_timeout(const mcp_server *s)
 #define MCPI_LINGER_MS  200                 /* how long a dead server's pipes are read */
 #define MCPI_KILL_MS    5000                /* SIGKILL cannot be refused, but a busy machine takes its time */
 #define MCPI_CHILD_MS   100                 /* how often a child is looked at while an answer is awaited */
+#define MCPI_PAUSE_MS   100                 /* before a server is started again; twice as long each time ... */
+#define MCPI_PAUSE_MAX  10000               /* ... up to this ... */
+#define MCPI_STEADY_MS  60000               /* ... until it has been ready for so long */
 #define MCPI_AT_ONCE    INT64_MIN           /* a deadline: the next turn */
 
 /* Methods with something special about them. The first three may answer that they need more input; the next four are
@@ -10217,8 +10230,8 @@ enum {
 };
 
 typedef enum mcpi_phase {
-    MCPI_PHASE_START, MCPI_PHASE_READY, MCPI_PHASE_LOST, MCPI_PHASE_FLUSH, MCPI_PHASE_EOF, MCPI_PHASE_TERM,
-    MCPI_PHASE_KILL, MCPI_PHASE_ENDED
+    MCPI_PHASE_PAUSE, MCPI_PHASE_START, MCPI_PHASE_READY, MCPI_PHASE_LOST, MCPI_PHASE_FLUSH, MCPI_PHASE_EOF,
+    MCPI_PHASE_TERM, MCPI_PHASE_KILL, MCPI_PHASE_ENDED
 } mcpi_phase;
 
 /* The parts of a request, each as compact JSON: the method, what is inside the braces of params and of
@@ -10289,13 +10302,18 @@ struct mcp_client {
     int quiet;                              /* of the calls, those that are ours and not the program's */
     int live, waiting, open_asks;           /* calls; requests on the wire, of any kind; questions of a legacy server */
     int listens;                            /* of the calls, those that are subscriptions */
-    bool heard, refused, offered_again, probed_again, restart, restarted;
+    bool heard, refused, offered_again, probed_again;
+    bool restart;                           /* the shutdown that runs is of the server alone: it is started again */
+    bool restarted;                         /* it was, since it exited when it was asked server/discover */
+    int crashes;                            /* of a server that was ready once, in a row */
+    mcp_id before;                          /* ids up to this are of before the last crash */
+    bool bereft;                            /* ... and their calls have not been told */
     bool deaf;                              /* the server reads no more */
     bool closing;                           /* close or free was called: its end is no failure */
     bool told;                              /* on_ready was called */
     bool stop;                              /* a blocking call has its reply, in this frame: its turn ends */
     bool freed, shielded;
-    int64_t now, timer, start_end, probe_due;
+    int64_t now, timer, start_end, probe_due, ready_at;
     size_t ask_bytes;                       /* that open_asks hold */
     size_t replies;                         /* bytes of answers queued since the queue was last empty */
     int64_t refusal;                        /* initialize was refused with this code */
@@ -12027,13 +12045,29 @@ static void mcpi_client_no_version(mcp_client *c, const mcp_json *theirs)
                      a[0] ? a : "nothing", b);
 }
 
-/* The handshake is over. What waited for it goes out, in order; ids count up, so that is the order of ids. */
+/* Starts a call that has waited. (It may come by twice: the table can double meanwhile.) */
+static void mcpi_client_resume(mcp_client *c, const mcpi_entry *e)
+{
+    mcpi_parts p;
+    int status;
+    if (e->kind != MCPI_ENTRY_CALL || e->call->end) return;
+    mcpi_call_parts(e->call, &p);
+    status = mcpi_call_start(c, e->call, &p);
+    if (status != MCP_OK) mcpi_call_later(c, e->call, status, NULL);
+}
+
+/* The handshake is over. What waited for it goes out: the subscriptions that an earlier server had, then the rest in
+   order; ids count up, so that is the order of ids. */
 static void mcpi_client_ready(mcp_client *c, int version, const mcp_json *result)
 {
     mcp_id id, last = c->slots.last;
+    mcpi_entry *e;
+    size_t from = 0;
     mcpi_entry_drop(c, &c->probe);
     mcpi_entry_drop(c, &c->init);
+    mcp_arena_reset(&c->info_arena);
     c->info = mcp_json_copy(&c->info_arena, result);
+    c->ready_at = c->now;
     c->version = version;
     c->era = version == MCPI_VERSION_MODERN ? MCP_ERA_MODERN : MCP_ERA_LEGACY;
     mcpi_client_enter_phase(c, MCPI_PHASE_READY, -1);
@@ -12043,15 +12077,9 @@ static void mcpi_client_ready(mcp_client *c, int version, const mcp_json *result
         if (mcpi_client_end(c) != MCP_OK) c->info = NULL;
     }
     if (!c->info) { mcpi_client_no_memory(c); return; }
-    for (id = 1; id <= last; id++) {
-        mcpi_entry *e = (mcpi_entry *)mcpi_slots_get(&c->slots, id);
-        mcpi_parts p;
-        int status;
-        if (!e || e->kind != MCPI_ENTRY_CALL) continue;
-        mcpi_call_parts(e->call, &p);
-        status = mcpi_call_start(c, e->call, &p);
-        if (status != MCP_OK) mcpi_call_later(c, e->call, status, NULL);
-    }
+    for (; (e = (mcpi_entry *)mcpi_slots_any(&c->slots, c->before, &from)) != NULL; from++) mcpi_client_resume(c, e);
+    for (id = c->before + 1; id <= last; id++)
+        if ((e = (mcpi_entry *)mcpi_slots_get(&c->slots, id)) != NULL) mcpi_client_resume(c, e);
     c->told = true;
     if (!c->d.on_ready) return;
     c->nest++;
@@ -12515,13 +12543,13 @@ static bool mcpi_client_spawn(mcp_client *c)
     how.capture_stderr = c->d.capture_stderr;
     how.alloc = &c->d.alloc;
     why[0] = 0;
+    c->child_gone = false;
     status = mcpi_child_start(&c->child, &how, why, sizeof why);
     if (status == MCP_OK) status = mcp_io_fds(&c->d.alloc, c->child.out, c->child.in, false, &io);
     if (status != MCP_OK) {
         mcpi_client_fail(c, status, "%s", why[0] ? why : mcp_strerror(status));
         return false;
     }
-    c->child_gone = false;
     c->tail_len = 0;
     c->tail_cut = false;
     mcpi_client_bind(c, &io);
@@ -12585,8 +12613,43 @@ static void mcpi_client_check_child(mcp_client *c)
     if (c->child_gone) mcpi_client_lost(c);
 }
 
+/* A server that was ready has gone. Is it to be started again? Its subscriptions then go back to where they were before
+   the handshake, and the questions of either side, the program's calls apart, are over. */
+static bool mcpi_client_mourn(mcp_client *c)
+{
+    mcpi_entry *e;
+    size_t from = 0;
+    if (c->era == MCP_ERA_BOTH) return false;
+    if (c->info && c->now - c->ready_at >= MCPI_STEADY_MS) c->crashes = 0;
+    if (c->crashes >= c->d.max_restarts) return false;
+    c->crashes++;
+    for (; (e = (mcpi_entry *)mcpi_slots_any(&c->slots, c->slots.last, &from)) != NULL; from++) {
+        mcpi_call *k = e->call;
+        if (e->kind == MCPI_ENTRY_ASK) mcpi_ask_free(c, k);
+        else if (e->kind == MCPI_ENTRY_CALL && k->quiet) {
+            mcpi_call_unwire(c, k);
+            mcpi_call_free(c, k);
+            c->quiet--;
+            c->live--;
+        } else if (e->kind == MCPI_ENTRY_CALL && k->known == MCPI_METHOD_LISTEN) {
+            mcpi_call_unwire(c, k);
+            mcpi_slots_deadline(&c->slots, &k->head.item, MCP_NEVER);
+            k->len[MCPI_PART_INPUT] = 0;
+            k->end = k->rounds = 0;
+            k->acked = false;
+        }
+    }
+    while (c->kept_old) mcpi_kept_evict(c, c->kept_old);
+    if (c->info) c->before = c->slots.last;
+    c->bereft = c->info != NULL;
+    c->info = NULL;
+    c->told = c->refused = c->offered_again = c->probed_again = false;
+    c->log_level = 0;
+    return true;
+}
+
 /* Lost, and nothing more to come: the child and its group are cleared away. One that died of the probe is
-   started again, once. */
+   started again, once; one that was ready, as often as the program says. */
 static void mcpi_client_bury(mcp_client *c)
 {
     char how[96];
@@ -12597,13 +12660,26 @@ static void mcpi_client_bury(mcp_client *c)
         (void)mcpi_say(how, sizeof how, "closed the connection");
     c->deaf = true;
     if (!c->child.pid) mcpi_client_fail(c, MCP_ERR_CLOSED, "the server closed the connection");
-    else if (!c->told && !c->restarted && c->d.era == MCP_ERA_BOTH) {
+    else if (c->era == MCP_ERA_BOTH && !c->restarted && c->d.era == MCP_ERA_BOTH) {
         mcpi_client_log(c, 2, "server \"%s\" %s when asked server/discover; it is started again", name, how);
         c->restart = true;
-        mcpi_client_enter_phase(c, MCPI_PHASE_FLUSH, 0);
+    } else if (mcpi_client_mourn(c)) {
+        (void)mcpi_client_say(c, MCP_ERR_CLOSED, "server \"%s\" %s%s%.*s", name, how, n ? "; its last words: " : "",
+                              (int)n, words);
+        mcpi_client_log(c, 1, "%s; it is started again (%d of %d)", c->error, c->crashes, c->d.max_restarts);
+        c->restart = true;
     } else
         mcpi_client_fail(c, MCP_ERR_CLOSED, "server \"%s\" %s%s%.*s", name, how,
                          n ? "; its last words: " : "", (int)n, words);
+    if (c->restart) mcpi_client_enter_phase(c, MCPI_PHASE_FLUSH, 0);
+}
+
+/* How long a server that has crashed is left alone before it is started again. */
+static int mcpi_client_pause(const mcp_client *c)
+{
+    int ms = MCPI_PAUSE_MS, i;
+    for (i = 1; i < c->crashes && ms < MCPI_PAUSE_MAX; i++) ms *= 2;
+    return !c->crashes ? 0 : ms < MCPI_PAUSE_MAX ? ms : MCPI_PAUSE_MAX;
 }
 #else
 static void mcpi_client_bury(mcp_client *c)
@@ -12625,11 +12701,13 @@ static void mcpi_client_finish(mcp_client *c)
     c->child.pid = 0;
 #endif
     if (!c->restart) { mcpi_client_enter_phase(c, MCPI_PHASE_ENDED, -1); return; }
-    c->restart = false;
-    c->restarted = true;
+    c->restart = c->st.eof = c->st.broken = false;
     mcpi_entry_drop(c, &c->probe);
     mcpi_entry_drop(c, &c->init);
-    mcpi_client_start(c);
+#ifndef MCP_NO_POSIX
+    if (c->era == MCP_ERA_BOTH) c->restarted = true;
+    mcpi_client_enter_phase(c, MCPI_PHASE_PAUSE, mcpi_client_pause(c));
+#endif
 }
 
 /* Output has drained or never will: the server's stdin is closed, which asks it to end. */
@@ -12683,6 +12761,7 @@ static void mcpi_client_tick(mcp_client *c)
 #endif
         due = c->now >= c->timer;
         switch (c->phase) {
+        case MCPI_PHASE_PAUSE: if (due) mcpi_client_start(c); break;
         case MCPI_PHASE_START: mcpi_client_start_tick(c); break;
         case MCPI_PHASE_LOST:  if (due || mcpi_client_silent(c)) mcpi_client_bury(c); break;
         case MCPI_PHASE_FLUSH: if (due || mcpi_client_drained(c)) mcpi_client_hang_up(c); break;
@@ -12720,6 +12799,22 @@ static void mcpi_client_settle_all(mcp_client *c)
         else from++;
     }
     if (c->live) mcpi_client_settle_done(c);
+}
+
+/* The server has gone, and will be started again: tells those who waited for it. What they say in return waits for the
+   next one. */
+static void mcpi_client_settle_bereft(mcp_client *c)
+{
+    char why[sizeof c->error];
+    size_t from = 0;
+    mcpi_entry *e;
+    memcpy(why, c->error, sizeof why);
+    c->bereft = false;
+    while (!c->freed && (e = (mcpi_entry *)mcpi_slots_any(&c->slots, c->before, &from)) != NULL) {
+        if (e->kind == MCPI_ENTRY_CALL && e->call->known != MCPI_METHOD_LISTEN)
+            mcpi_call_fail(c, e->call, MCP_ERR_CLOSED, why);
+        else from++;
+    }
 }
 
 #ifndef MCP_NO_POSIX
@@ -12776,6 +12871,7 @@ static void mcpi_client_turn(mcp_client *c)
         mcpi_client_due(c, c->now);
         mcpi_client_settle_done(c);
         if (!mcpi_client_leaving(c)) mcpi_client_tick(c);
+        if (c->bereft && c->status == MCP_OK) mcpi_client_settle_bereft(c);
         if (c->status != MCP_OK && !c->freed) mcpi_client_settle_all(c);
     }
     mcpi_client_flush(c);
@@ -12890,15 +12986,16 @@ static bool mcpi_client_describe(mcp_client *c, const mcp_client_desc *d)
     return c->meta != NULL;
 }
 
-/* Starts the server, if that is ours to do, and the handshake. */
+/* Starts the server, if that is ours to do, and the handshake, which goes by what is known of an earlier one. */
 static void mcpi_client_start(mcp_client *c)
 {
+    if (c->crashes) c->start_end = mcpi_after(c->now, c->d.start_timeout_ms);
 #ifndef MCP_NO_POSIX
     if (c->argv && !mcpi_client_spawn(c)) return;
 #endif
     c->heard = false;
     mcpi_client_enter_phase(c, MCPI_PHASE_START, 0);
-    if (c->restarted || c->d.era == MCP_ERA_LEGACY) mcpi_client_initialize(c);
+    if (c->restarted || c->d.era == MCP_ERA_LEGACY || c->era == MCP_ERA_LEGACY) mcpi_client_initialize(c);
     else mcpi_client_probe(c);
 }
 
