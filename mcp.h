@@ -5953,8 +5953,8 @@ static size_t mcpi_uri_join(char out[MCPI_URI_LONGEST], const char *base, size_t
    nodes once more. */
 
 typedef struct mcpi_pending_ref { struct mcpi_pending_ref *next; mcpi_rule *rule; const mcpi_home *home; } mcpi_pending_ref;
-typedef struct mcpi_link { uint32_t next, parent; } mcpi_link;
-typedef struct mcpi_note { struct mcpi_note *next; const mcp_json *where; const char *why; } mcpi_note;
+typedef struct mcpi_chained { uint32_t next, parent; } mcpi_chained;
+typedef struct mcpi_remark { struct mcpi_remark *next; const mcp_json *where; const char *why; } mcpi_remark;
 
 typedef struct mcpi_compiler {
     mcpi_work work;
@@ -5963,9 +5963,9 @@ typedef struct mcpi_compiler {
     mcpi_node **at;                         /* for each value of the schema, its node */
     mcpi_node *last, *filled;               /* of the nodes */
     mcpi_pending_ref *refs;
-    mcpi_note *notes, **notes_end;
+    mcpi_remark *notes, **notes_end;
     uint32_t *first, mask;                  /* a hash table of all members; made when a pointer is followed */
-    mcpi_link *link;
+    mcpi_chained *link;
     const char *why;
 } mcpi_compiler;
 
@@ -6219,7 +6219,8 @@ static unsigned char mcpi_types_of(mcpi_compiler *c, const mcp_json *v)
             else bits |= mcpi_types_of(c, item);
         }
     } else {
-        int i = v->n == strlen(mcp_json_str(v, "")) ? mcpi_word_of(names, mcp_json_str(v, NULL)) : -1;
+        const char *s = mcp_json_str(v, "");
+        int i = mcp_json_size(v) == strlen(s) ? mcpi_word_of(names, s) : -1;
         if (i >= 0) bits = 2u << i;
         else if (mcp_json_type(v) == MCP_JSON_STRING)
             mcpi_refuse_schema(c, v, "not the name of a type", v->u.text, v->n);
@@ -6318,9 +6319,9 @@ static const mcpi_pattern *mcpi_pattern_of(mcpi_compiler *c, const mcp_json *whe
 {
     const char *why = NULL;
     const mcpi_pattern *p = mcpi_pattern_compile(c->work.arena, text, len, &why);
-    mcpi_note *note;
+    mcpi_remark *note;
     if (p || c->work.status != MCP_OK) return p;
-    note = (mcpi_note *)mcpi_work_alloc(&c->work, sizeof *note);
+    note = (mcpi_remark *)mcpi_work_alloc(&c->work, sizeof *note);
     if (!note) return NULL;
     note->where = where;
     note->why = why;
@@ -6523,7 +6524,7 @@ static bool mcpi_links_make(mcpi_compiler *c)
     while (cells < c->span) cells *= 2;
     c->mask = (uint32_t)(cells - 1);
     c->first = (uint32_t *)mcpi_work_alloc(&c->work, cells * sizeof *c->first);
-    c->link = (mcpi_link *)mcpi_work_alloc(&c->work, c->span * sizeof *c->link);
+    c->link = (mcpi_chained *)mcpi_work_alloc(&c->work, c->span * sizeof *c->link);
     if (!c->first || !c->link) return false;
     for (i = 0; i < c->span; i++) {
         const mcp_json *parent = c->root + i, *k;
@@ -6640,7 +6641,7 @@ static void mcpi_ref_resolve(mcpi_compiler *c, const mcpi_pending_ref *ref)
 /* The places that are not enforced, as lines. */
 static const char *mcpi_notes_make(mcpi_compiler *c)
 {
-    const mcpi_note *note;
+    const mcpi_remark *note;
     char buf[512], *all, *p;
     mcpi_said t;
     size_t n = 0, pass;
