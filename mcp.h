@@ -6725,8 +6725,9 @@ enum { MCPI_SAME, MCPI_CHILD, MCPI_NAME };
 enum { MCPI_QUIET, MCPI_WEIGH, MCPI_TELL };
 enum { MCPI_FITS_NOT, MCPI_FITS, MCPI_PUSHED };
 enum { MCPI_VISITS_MAX = 4000 };
-/* What an alternative weighs that was not meant: a value of another type, or another constant. */
-enum { MCPI_STRANGER = 1000 };
+/* What an alternative weighs that was not meant: the value has another type or is another constant; or a member of it
+   is another constant, as where `kind` tells the alternatives apart. All other faults together weigh less. */
+enum { MCPI_STRANGER = 100000, MCPI_OTHER_KIND = 100 };
 
 /* A node that is held against a value, and is not done. */
 typedef struct mcpi_visit {
@@ -6736,7 +6737,8 @@ typedef struct mcpi_visit {
     const mcp_json *via;                    /* the keyword's value in the schema that led here from `up` */
     uint32_t nth, item;                     /* which of its list; which item v is */
     unsigned char place, mode;
-    bool ok, told;                          /* told: faults of alternatives are being told, or were */
+    bool ok, told, kinds;                   /* told: faults of alternatives are being told, or were; kinds: only those
+                                               of their kind */
     mcpi_mark mark;
     const mcpi_rule *rule;                  /* the applicator at work, and how far it is: */
     const mcp_json *child;                  /* the member or item at hand, ... */
@@ -7069,8 +7071,9 @@ static bool mcpi_next_alternative(mcpi_checker *k, mcpi_visit *f, const mcpi_rul
     if (f->count || !tell) return false;
     for (i = 0; i < r->n; i++) if (f->weights[i] < least) least = f->weights[i];
     if (least >= MCPI_STRANGER) return false;
+    f->kinds = least >= MCPI_OTHER_KIND;
     for (i = f->j; i < r->n; i++) {
-        if (f->weights[i] != least) continue;
+        if (f->kinds ? f->weights[i] >= MCPI_STRANGER : f->weights[i] != least) continue;
         mcpi_next_same(k, f, r->list[i], r->src);
         k->next.nth = i;
         f->j = i + 1;
@@ -7223,7 +7226,7 @@ static int mcpi_advance(mcpi_checker *k)
             f->i = f->j = f->count = 0;
             f->child = NULL;
             f->weights = NULL;
-            f->told = false;
+            f->told = f->kinds = false;
         }
     }
     return mcpi_pop(k);
@@ -7270,6 +7273,22 @@ static void mcpi_say_quoted(mcpi_said *t, const char *s, size_t n)
 
 static void mcpi_say_words(mcpi_said *t, const char *s) { mcpi_say_bytes(t, s, strlen(s)); }
 
+/* A small array or object as it is. */
+static bool mcpi_say_whole(mcpi_said *t, const mcp_json *v)
+{
+    char buf[MCPI_VALUE_SHOWN + 1];
+    mcp_writer w;
+    const mcp_json *x, *end = mcpi_behind(v);
+    size_t n = 0;
+    const char *text;
+    for (x = v; x < end && n <= MCPI_VALUE_SHOWN; x++) n += mcpi_has_text(x) ? (size_t)x->n + 1 : 1;
+    mcp_writer_fixed(&w, buf, sizeof buf);
+    if (n <= MCPI_VALUE_SHOWN) mcp_put_json(&w, NULL, v);
+    text = mcp_writer_text(&w, &n);
+    if (text) mcpi_say_bytes(t, text, n);
+    return text != NULL;
+}
+
 static void mcpi_say_value(mcpi_said *t, const mcp_json *v)
 {
     switch (mcp_json_type(v)) {
@@ -7280,8 +7299,9 @@ static void mcpi_say_value(mcpi_said *t, const mcp_json *v)
         mcpi_say_bytes(t, v->u.text, v->n < MCPI_VALUE_SHOWN ? v->n : (size_t)MCPI_VALUE_SHOWN);
         if (v->n > MCPI_VALUE_SHOWN) mcpi_say_words(t, "...");
         break;
-    case MCP_JSON_ARRAY:  mcpi_say_words(t, v->n ? "an array" : "[]"); break;
-    default:              mcpi_say_words(t, v->n ? "an object" : "{}"); break;
+    default:
+        if (mcpi_say_whole(t, v)) break;
+        mcpi_say_words(t, mcp_json_type(v) == MCP_JSON_ARRAY ? "an array" : "an object");
     }
 }
 
@@ -7320,7 +7340,7 @@ static void mcpi_say_values(mcpi_said *t, const mcp_json *list)
 
 static void mcpi_say_types(mcpi_said *t, unsigned types, const char *between)
 {
-    static const char names[] = "null\0" "true or false\0" "a number\0" "a string\0" "an array\0" "an object\0" "an integer\0";
+    static const char names[] = "null\0" "a boolean\0" "a number\0" "a string\0" "an array\0" "an object\0" "an integer\0";
     size_t begin = t->len;
     int i;
     for (i = 0; i < 7; i++)
@@ -7338,7 +7358,7 @@ static bool mcpi_say_wanted(mcpi_said *t, const mcpi_node *x)
         x = x->rules->sub;
     if (x->asserts && x->asserts->op == MCPI_KW_CONST) mcpi_say_value(t, x->asserts->src);
     else if (x->asserts && x->asserts->op == MCPI_KW_ENUM) mcpi_say_values(t, x->asserts->src);
-    else if (x->types != MCPI_ALL_TYPES && x->types) mcpi_say_types(t, x->types, ", ");
+    else if (x->types != MCPI_ALL_TYPES && x->types) mcpi_say_types(t, x->types, " or ");
     else return false;
     return true;
 }
@@ -7414,7 +7434,7 @@ static void mcpi_say_extra(mcpi_said *t, const mcpi_visit *f)
     mcpi_say_quoted(t, f->v[-1].u.text, f->v[-1].n);
     mcpi_say_words(t, " is not allowed here");
     if (r->op != MCPI_KW_MEMBERS || r->n || !r->properties) return;
-    mcpi_say_words(t, "; what is: ");
+    mcpi_say_words(t, "; allowed are: ");
     begin = t->len;
     for (i = 0; i < up->node->known_count; i++) {
         const mcpi_known *known = &up->node->known[i];
@@ -7422,7 +7442,7 @@ static void mcpi_say_extra(mcpi_said *t, const mcpi_visit *f)
         if (!mcpi_say_between(t, begin, ", ")) return;
         mcpi_say_quoted(t, known->text, known->len);
     }
-    if (t->len == begin) t->len -= 11;
+    if (t->len == begin) t->len -= strlen("; allowed are: ");
 }
 
 static void mcpi_say_alternatives(mcpi_said *t, const mcpi_visit *f, const mcpi_rule *r)
@@ -7469,13 +7489,13 @@ static void mcpi_say_fault(mcpi_said *t, const mcpi_visit *f, const mcpi_rule *r
         return;
     case MCPI_KW_ENUM:
         mcpi_say_subject(t, f);
-        mcpi_say_words(t, r->src->n == 1 ? " is not " : " is not one of ");
+        mcpi_say_words(t, r->src->n == 0 ? " is not allowed" : r->src->n == 1 ? " is not " : " is not one of ");
         mcpi_say_values(t, r->src);
         return;
     case MCPI_KW_CONST:
         mcpi_say_subject(t, f);
-        mcpi_say_words(t, mcpi_is_container(r->src) && r->src->n ? " is not the one that has to be here" : " is not ");
-        if (!mcpi_is_container(r->src) || !r->src->n) mcpi_say_value(t, r->src);
+        mcpi_say_words(t, " is not ");
+        mcpi_say_value(t, r->src);
         return;
     case MCPI_KW_MULTIPLE: case MCPI_KW_MAXIMUM: case MCPI_KW_BELOW: case MCPI_KW_MINIMUM: case MCPI_KW_ABOVE:
         mcpi_say_subject(t, f);
@@ -7518,12 +7538,21 @@ static void mcpi_say_fault(mcpi_said *t, const mcpi_visit *f, const mcpi_rule *r
         return;
     case MCPI_KW_NEEDS: case MCPI_KW_NEEDS_EITHER:
         mcpi_say_quoted(t, what->u.text, what->n);
-        mcpi_say_words(t, " is required beside others that are here");
+        mcpi_say_words(t, " is required when ");
+        for (item = mcp_json_first(r->src); item && mcpi_behind(item) <= what; item = mcp_json_next(item)) { }
+        if (item) mcpi_say_quoted(t, item[-1].u.text, item[-1].n);
+        mcpi_say_words(t, " is there");
         return;
     case MCPI_KW_CONTAINS: case MCPI_KW_MIN_CONTAINS: case MCPI_KW_MAX_CONTAINS:
+        mcpi_say_words(t, "contains ");
         mcpi_say_count(t, f->count, " items");
-        mcpi_say_words(t, op == MCPI_KW_MAX_CONTAINS ? " fit what it may contain, at most " : " fit what it has to contain, at least ");
+        mcpi_say_words(t, " of a kind that it must contain at ");
+        mcpi_say_words(t, op == MCPI_KW_MAX_CONTAINS ? "most " : "least ");
         mcpi_say_number(t, op == MCPI_KW_MAX_CONTAINS ? r->max : r->min, false);
+        mcpi_say_words(t, " of");
+        begin = t->len;
+        mcpi_say_words(t, ": ");
+        if (!mcpi_say_wanted(t, r->sub)) t->len = begin;
         return;
     case MCPI_KW_NOT:
         mcpi_say_subject(t, f);
@@ -7572,16 +7601,23 @@ static const char *mcpi_pointer_of(mcpi_checker *k, const mcpi_visit **way, size
     return t.buf;
 }
 
-/* How much a fault says that an alternative was not meant. */
-static uint32_t mcpi_weight_of(mcpi_checker *k, const mcpi_visit *f, int op)
+/* Is the fault one of kind? Of the value that has the alternatives, or of a member of it; else 0. */
+static uint32_t mcpi_kind_of(mcpi_checker *k, const mcpi_visit *f, const mcpi_visit *whose, int op)
 {
-    bool kind = op == MCPI_KW_CONST || op == MCPI_KW_ENUM;
-    const mcpi_visit *x;
+    bool constant = op == MCPI_KW_CONST || op == MCPI_KW_ENUM;
     int steps = 0;
-    for (x = f; x && x != k->weighed && mcpi_spend(&k->work, 1); x = x->up) steps += x->place != MCPI_SAME;
-    if (steps == 0 && (kind || op == MCPI_KW_TYPE)) return MCPI_STRANGER;
-    if (steps == 1 && kind) return 50;
-    return op == MCPI_KW_REQUIRED ? 2 : mcpi_is_extra(f) ? 3 : 4;
+    for (; f && f != whose && mcpi_spend(&k->work, 1); f = f->up) steps += f->place != MCPI_SAME;
+    if (steps == 0 && (constant || op == MCPI_KW_TYPE)) return MCPI_STRANGER;
+    return steps == 1 && constant ? MCPI_OTHER_KIND : 0;
+}
+
+/* How much a fault says that an alternative was not meant. */
+static void mcpi_weigh(mcpi_checker *k, const mcpi_visit *f, int op)
+{
+    uint32_t w = mcpi_kind_of(k, f, k->weighed, op);
+    if (k->weight >= MCPI_STRANGER) return;
+    if (!w && k->weight % MCPI_OTHER_KIND < MCPI_OTHER_KIND - 5) w = op == MCPI_KW_REQUIRED ? 2 : mcpi_is_extra(f) ? 3 : 4;
+    k->weight += w;
 }
 
 /* The sentence was not told before. */
@@ -7609,20 +7645,36 @@ static void mcpi_put_fault(mcpi_checker *k, const char *at, const char *rule, co
     mcp_put_end(w);
 }
 
+/* The alternative that the fault is in, or NULL. */
+static const mcpi_visit *mcpi_alternative_of(const mcpi_visit *f)
+{
+    while (f->up && !f->up->told) f = f->up;
+    return f->up ? f : NULL;
+}
+
 static void mcpi_tell(mcpi_checker *k, mcpi_visit *f, const mcpi_rule *r, int op, const mcp_json *what)
 {
     mcpi_mark mark = mcpi_mark_set(k->work.arena);
     char buf[1200];
     mcpi_said t;
-    const mcpi_visit **way;
+    const mcpi_visit **way, *one;
     const char *at, *rule;
     size_t n;
-    if (f->mode == MCPI_WEIGH) { k->weight += mcpi_weight_of(k, f, op); return; }
+    if (f->mode == MCPI_WEIGH) { mcpi_weigh(k, f, op); return; }
+    one = mcpi_alternative_of(f);
+    if (one && one->up->kinds && !mcpi_kind_of(k, f, one->up, op)) return;
     if (k->work.status != MCP_OK || (way = mcpi_way(k, f, &n)) == NULL) return;
     mcpi_said_in(&t, buf, sizeof buf);
     mcpi_say_path(&t, way, op == MCPI_KW_TYPE && mcpi_is_extra(f) ? n - 1 : n);
     mcpi_say_words(&t, ": ");
     mcpi_say_fault(&t, f, r, op, what, &k->work);
+    if (one) {                              /* another one might do */
+        mcpi_say_words(&t, " (alternative ");
+        mcpi_say_number(&t, (uint64_t)one->nth + 1, false);
+        mcpi_say_words(&t, " of ");
+        mcpi_say_number(&t, one->up->rule->n, false);
+        mcpi_say_words(&t, ")");
+    }
     if (t.full) mcpi_say_mend(&t);
     if (mcpi_is_news(k, &t)) {
         at = mcpi_pointer_of(k, way, n, false, "");
