@@ -6732,6 +6732,7 @@ enum { MCPI_STRANGER = 100000, MCPI_OTHER_KIND = 100 };
 /* A node that is held against a value, and is not done. */
 typedef struct mcpi_visit {
     struct mcpi_visit *up;
+    const struct mcpi_visit *outer;         /* the one from which this resource was entered */
     const mcpi_node *node;
     const mcp_json *v;
     const mcp_json *via;                    /* the keyword's value in the schema that led here from `up` */
@@ -6928,6 +6929,7 @@ static int mcpi_apply(mcpi_checker *k)
     if (!f) return MCPI_FITS_NOT;
     *f = *n;
     f->up = up;
+    f->outer = up && up->node->home == x->home ? up->outer : up;
     f->mark = mark;
     f->ok = true;
     f->rule = x->rules;
@@ -6967,12 +6969,8 @@ static const mcpi_node *mcpi_dynamic(mcpi_checker *k, const mcpi_visit *f, const
     const char *name = r->op == MCPI_KW_RECURSIVE_REF ? "#" : (const char *)memchr(r->src->u.text, '#', r->src->n) + 1;
     size_t len = r->op == MCPI_KW_RECURSIVE_REF ? 1 : (size_t)(r->src->u.text + r->src->n - name);
     const mcpi_node *found = r->sub;
-    const mcpi_home *last = NULL;
-    for (; f && mcpi_spend(&k->work, 1); f = f->up) {
-        const mcpi_ident *x;
-        if (f->node->home == last) continue;
-        last = f->node->home;
-        x = mcpi_ident_of(k->schema, last, name, len, true);
+    for (; f && mcpi_spend(&k->work, 1); f = f->outer) {
+        const mcpi_ident *x = mcpi_ident_of(k->schema, f->node->home, name, len, true);
         if (x) found = x->node;
     }
     return found;
@@ -7569,8 +7567,8 @@ static void mcpi_say_fault(mcpi_said *t, const mcpi_visit *f, const mcpi_rule *r
     mcpi_say_value(t, r->src);
 }
 
-/* A pointer to the value, or (keywords) to the rule by the way that was taken. NULL: the status says why. */
-static const char *mcpi_pointer_of(mcpi_checker *k, const mcpi_visit **way, size_t n, bool keywords, const char *last)
+/* A pointer to the value, or (keywords) to the rule by the way that was taken, in memory of the checker's. */
+static mcpi_said mcpi_pointer_of(mcpi_checker *k, const mcpi_visit **way, size_t n, bool keywords, const char *last)
 {
     mcpi_said t;
     size_t i, most = strlen(last) + 2;
@@ -7581,8 +7579,7 @@ static const char *mcpi_pointer_of(mcpi_checker *k, const mcpi_visit **way, size
         else if (v->tag & MCPI_MEMBER) most += 2 * (size_t)v[-1].n;
     }
     mcpi_said_in(&t, (char *)mcpi_work_alloc(&k->work, most), most);
-    if (!t.buf) return NULL;
-    for (i = 0; i < n; i++) {
+    for (i = 0; t.buf && i < n; i++) {
         const mcp_json *via = way[i]->via, *src = way[i]->node->src, *v = way[i]->v;
         bool inside = via && src > via && src < mcpi_behind(via);      /* the keyword has several */
         if (keywords ? !via : way[i]->place != MCPI_CHILD) continue;
@@ -7596,9 +7593,8 @@ static const char *mcpi_pointer_of(mcpi_checker *k, const mcpi_visit **way, size
         if (v->tag & MCPI_MEMBER) mcpi_say_escaped(&t, v[-1].u.text, v[-1].n);
         else mcpi_say_number(&t, keywords ? way[i]->nth : way[i]->item, false);
     }
-    if (*last) { mcpi_say_words(&t, "/"); mcpi_say_words(&t, last); }
-    t.buf[t.len] = 0;
-    return t.buf;
+    if (t.buf && *last) { mcpi_say_words(&t, "/"); mcpi_say_words(&t, last); }
+    return t;
 }
 
 /* Is the fault one of kind? Of the value that has the alternatives, or of a member of it; else 0. */
@@ -7630,7 +7626,8 @@ static bool mcpi_is_news(mcpi_checker *k, const mcpi_said *t)
     return true;
 }
 
-static void mcpi_put_fault(mcpi_checker *k, const char *at, const char *rule, const char *text, size_t len)
+/* Puts a sentence where it belongs; the two pointers are NULL for the whole. */
+static void mcpi_put_fault(mcpi_checker *k, const mcpi_said *at, const mcpi_said *rule, const char *text, size_t len)
 {
     mcp_writer *w = k->errors;
     if (k->lines) {
@@ -7639,8 +7636,8 @@ static void mcpi_put_fault(mcpi_checker *k, const char *at, const char *rule, co
         return;
     }
     mcp_put_object(w, NULL);
-    mcp_put_str(w, "instanceLocation", at);
-    mcp_put_str(w, "keywordLocation", rule);
+    mcp_put_strn(w, "instanceLocation", at ? at->buf : "", at ? at->len : 0);
+    mcp_put_strn(w, "keywordLocation", rule ? rule->buf : "", rule ? rule->len : 0);
     mcp_put_strn(w, "error", text, len);
     mcp_put_end(w);
 }
@@ -7656,9 +7653,8 @@ static void mcpi_tell(mcpi_checker *k, mcpi_visit *f, const mcpi_rule *r, int op
 {
     mcpi_mark mark = mcpi_mark_set(k->work.arena);
     char buf[1200];
-    mcpi_said t;
+    mcpi_said t, at, rule;
     const mcpi_visit **way, *one;
-    const char *at, *rule;
     size_t n;
     if (f->mode == MCPI_WEIGH) { mcpi_weigh(k, f, op); return; }
     one = mcpi_alternative_of(f);
@@ -7679,7 +7675,7 @@ static void mcpi_tell(mcpi_checker *k, mcpi_visit *f, const mcpi_rule *r, int op
     if (mcpi_is_news(k, &t)) {
         at = mcpi_pointer_of(k, way, n, false, "");
         rule = mcpi_pointer_of(k, way, n, true, op == MCPI_KW_TYPE && !f->node->types ? "" : mcpi_keywords[op].name);
-        if (at && rule) mcpi_put_fault(k, at, rule, t.buf, t.len);
+        if (at.buf && rule.buf) mcpi_put_fault(k, &at, &rule, t.buf, t.len);
         if (k->told == k->most && k->work.status == MCP_OK) k->work.status = MCP_ERR_INVALID;
     }
     mcpi_mark_back(k->work.arena, &mark);
@@ -7699,7 +7695,7 @@ static int mcpi_tell_all(mcpi_checker *k, const mcp_json *value, int status, int
         if (k->hashes) (void)mcpi_walk(k, value, MCPI_TELL);
         if (k->work.status == MCP_ERR_MEMORY) return MCP_ERR_MEMORY;
     }
-    if (!k->told) mcpi_put_fault(k, "", "", said, strlen(said));
+    if (!k->told) mcpi_put_fault(k, NULL, NULL, said, strlen(said));
     return status;
 }
 
