@@ -8936,9 +8936,10 @@ static int mcpi_check_output(mcp_req *r, const mcp_json *v, const char *text, si
     if (v) status = mcpi_check(r->s, output, v, &lines);
     else if (text) status = MCP_ERR_MEMORY;
     if (status != MCP_OK) {
+        const char *what = !v && !text ? "there is none" : mcp_strerror(status);
         mcpi_say(why, sizeof why, "tool \"%.*s\": its structured content does not fit outputSchema: %.*s", 64,
-                 r->feature->named.name, (int)(lines.len < 1000 ? lines.len : 1000),
-                 lines.len ? lines.buf : v ? mcp_strerror(status) : text ? mcp_strerror(status) : "there is none");
+                 r->feature->named.name, lines.len ? (int)(lines.len < 400 ? lines.len : 400) : 400,
+                 lines.len ? lines.buf : what);
         mcpi_server_log(r->s, 0, why);
         mcpi_refuse(r, MCPI_INTERNAL_ERROR, why);
     }
