@@ -5798,7 +5798,6 @@ typedef struct mcpi_home {
     const char *uri; size_t len;            /* without a fragment; "": the whole schema says none */
     uint32_t hash;
     int dialect;
-    bool recursive;                         /* $recursiveAnchor */
     mcpi_node *root;
 } mcpi_home;
 
@@ -6144,7 +6143,7 @@ static void mcpi_identify(mcpi_compiler *c, mcpi_node *x)
     if (x->home->dialect == MCPI_D20) {
         v = mcp_json_get(x->src, "$dynamicAnchor");
         if (mcp_json_type(v) == MCP_JSON_STRING) mcpi_ident_add(c, x->home, v->u.text, v->n, x, true);
-    } else if (mcp_json_bool(mcp_json_get(x->src, "$recursiveAnchor"), false))
+    } else if (x->home->root == x && mcp_json_bool(mcp_json_get(x->src, "$recursiveAnchor"), false))
         mcpi_ident_add(c, x->home, "#", 1, x, true);        /* no anchor can have that name */
 }
 
