@@ -5819,6 +5819,7 @@ typedef struct mcpi_rule {
     const mcp_json *src, *properties;       /* the keyword's value; rule of members: `properties` */
     mcpi_node *sub;                         /* the one node, or the one for the rest */
     mcpi_node **list;
+    const mcp_json **needs; uint32_t needs_count;   /* arrays of names that have to be there beside a member */
     const mcpi_pattern **patterns;          /* for each of the list; or one */
     const mcp_json *least, *most;           /* minContains, maxContains */
     int64_t number;
@@ -6302,15 +6303,37 @@ static void mcpi_known_make(mcpi_compiler *c, mcpi_node *x, const mcp_json *cons
         }
 }
 
-/* The nodes of an array or object of schemas. Of dependencies, those that are none stay out. */
+/* The children of an array or object that count: of equal keys the last one. NULL: no memory, or there are none. */
+static const mcp_json **mcpi_children_of(mcpi_compiler *c, const mcp_json *list, uint32_t *n)
+{
+    const mcp_json **at = (const mcp_json **)mcpi_work_alloc(&c->work, list->n * sizeof *at);
+    uint32_t *over = NULL, i = 0;
+    mcpi_set keys;
+    *n = 0;
+    if (mcp_json_type(list) == MCP_JSON_OBJECT && list->n > 1) {
+        over = (uint32_t *)mcpi_work_alloc(&c->work, list->n * sizeof *over);
+        if (!over || !mcpi_set_keys(&c->work, &keys, list, over, MCPI_OVER)) return NULL;
+    }
+    if (!at) return NULL;
+    mcp_json_each(v, list) {
+        if (!over || over[i] != MCPI_OVER) at[(*n)++] = v;
+        i++;
+    }
+    return at;
+}
+
+/* The nodes of an array or object of schemas. Arrays of names, which dependencies has too, go to the rule's needs. */
 static void mcpi_list_make(mcpi_compiler *c, mcpi_node *x, mcpi_rule *r, const mcp_json *list)
 {
-    if (!r || !list->n) return;
-    r->list = (mcpi_node **)mcpi_work_alloc(&c->work, list->n * sizeof *r->list);
-    if (!r->list) return;
-    mcp_json_each(v, list)
-        if (r->op != MCPI_KW_NEEDS_EITHER || mcp_json_type(v) != MCP_JSON_ARRAY)
-            r->list[r->n++] = mcpi_node_at(c, v, x->home);
+    uint32_t i, n = 0;
+    const mcp_json **at = r ? mcpi_children_of(c, list, &n) : NULL;
+    if (!at) return;
+    r->list = (mcpi_node **)mcpi_work_alloc(&c->work, n * sizeof *r->list);
+    r->needs = at;
+    for (i = 0; r->list && i < n; i++)
+        if (r->op == MCPI_KW_NEEDS || (r->op == MCPI_KW_NEEDS_EITHER && mcp_json_type(at[i]) == MCP_JSON_ARRAY))
+            r->needs[r->needs_count++] = at[i];
+        else r->list[r->n++] = mcpi_node_at(c, at[i], x->home);
 }
 
 /* A pattern, or NULL and a note that it is not enforced. */
@@ -6392,7 +6415,7 @@ static void mcpi_keyword_compile(mcpi_compiler *c, mcpi_node *x, int op, const m
     case MCPI_KW_MAX_LENGTH: case MCPI_KW_MIN_LENGTH: case MCPI_KW_MAX_ITEMS: case MCPI_KW_MIN_ITEMS:
         if ((r = mcpi_rule_add(c, x, op, v)) != NULL) r->max = mcpi_count_of(v);
         break;
-    case MCPI_KW_CONST: case MCPI_KW_REQUIRED: case MCPI_KW_NEEDS:
+    case MCPI_KW_CONST: case MCPI_KW_REQUIRED:
         (void)mcpi_rule_add(c, x, op, v);
         break;
     case MCPI_KW_MEMBERS:
@@ -6440,7 +6463,8 @@ static void mcpi_keyword_compile(mcpi_compiler *c, mcpi_node *x, int op, const m
         ref->next = c->refs;
         c->refs = ref;
         break;
-    case MCPI_KW_ALL: case MCPI_KW_ANY: case MCPI_KW_ONE: case MCPI_KW_NEEDS_FIT: case MCPI_KW_NEEDS_EITHER:
+    case MCPI_KW_ALL: case MCPI_KW_ANY: case MCPI_KW_ONE: case MCPI_KW_NEEDS: case MCPI_KW_NEEDS_FIT:
+    case MCPI_KW_NEEDS_EITHER:
         mcpi_list_make(c, x, mcpi_rule_add(c, x, op, v), v);
         break;
     case MCPI_KW_LEFT_ITEMS: case MCPI_KW_LEFT_MEMBERS:
@@ -7173,16 +7197,14 @@ static void mcpi_conclude(mcpi_checker *k, mcpi_visit *f)
 {
     const mcpi_rule *r = f->rule;
     mcp_type t = mcp_json_type(f->v);
+    uint32_t i;
     switch (r->op) {
     case MCPI_KW_REQUIRED:
         if (t == MCP_JSON_OBJECT && f->required < f->node->required) mcpi_lacking(k, f, r, r->src);
         break;
     case MCPI_KW_NEEDS: case MCPI_KW_NEEDS_EITHER:
-        if (t != MCP_JSON_OBJECT) break;
-        mcp_json_each(names, r->src)
-            if (mcp_json_type(names) == MCP_JSON_ARRAY && mcpi_spend(&k->work, 1) &&
-                mcpi_has(f, names[-1].u.text, names[-1].n))
-                mcpi_lacking(k, f, r, names);
+        for (i = 0; t == MCP_JSON_OBJECT && i < r->needs_count && mcpi_spend(&k->work, 1); i++)
+            if (mcpi_has(f, r->needs[i][-1].u.text, r->needs[i][-1].n)) mcpi_lacking(k, f, r, r->needs[i]);
         break;
     case MCPI_KW_MAX_MEMBERS:
         if (t == MCP_JSON_OBJECT && f->members > r->max) mcpi_fault(k, f, r, r->op, NULL);

@@ -301,6 +301,8 @@ TEST(equality)
         { "{\"maxProperties\":1}", "{\"a\":1,\"a\":2}", 1 }, { "{\"required\":[\"a\",\"b\"]}", "{\"a\":1,\"a\":2}", 0 },
         { "{\"properties\":{\"a\":true,\"a\":false}}", "{\"a\":1}", 0 }, { "{\"type\":\"null\",\"type\":\"string\"}", "\"\"", 1 },
         { "{\"properties\":{\"a\\u0000b\":{\"type\":\"null\"},\"a\":{}}}", "{\"a\":1}", 1 }, { "{\"properties\":{\"a\\u0000b\":{\"type\":\"null\"},\"a\":{}}}", "{\"a\\u0000b\":1}", 0 },
+        { "{\"dependencies\":{\"a\":[\"b\"],\"a\":[]}}", "{\"a\":1}", 1 }, { "{\"dependentSchemas\":{\"a\":false,\"a\":{}}}", "{\"a\":1}", 1 },
+        { "{\"patternProperties\":{\"a\":false,\"a\":{}}}", "{\"a\":1}", 1 }, { "{\"dependentRequired\":{\"a\":[],\"a\":[\"b\"]}}", "{\"a\":1}", 0 },
         { "{\"type\\u0000x\":\"null\"}", "1", 1 },
     };
     JUDGE(table);

@@ -28,6 +28,7 @@ static void put_names(const char *key)
     mcp_put_end(&w);
 }
 
+static unsigned dialect;                /* of the schema that is being written */
 static void put_schema(const char *key, int depth);
 
 /* A keyword of the validator's own table with a value of the kind that it wants; at times with any. */
@@ -36,17 +37,20 @@ static void put_keyword(int depth)
     const struct mcpi_keyword *k = &mcpi_keywords[fuzz_pick(MCPI_KEYWORD_COUNT)];
     unsigned n = fuzz_pick(4);
     int is = k->is;
-    if (fuzz_pick(40) == 0) { put_value(k->name, depth); return; }
+    if (fuzz_pick(100) == 0) { put_value(k->name, depth); return; }
+    if (dialect < (unsigned)k->from || (unsigned)k->to < dialect) return;
     if (is == MCPI_IS_SCHEMA_OR_LIST) is = fuzz_pick(2) ? MCPI_IS_SCHEMA : MCPI_IS_SCHEMAS;
     switch (is) {
     case MCPI_IS_TYPES: mcp_put_str(&w, k->name, mcpi_word_at("null\0boolean\0number\0string\0array\0object\0integer\0", (int)fuzz_pick(7))); break;
     case MCPI_IS_ANY: put_value(k->name, depth); break;
     case MCPI_IS_LIST: mcp_put_array(&w, k->name); for (n *= 4; n; n--) put_value(NULL, depth + 1); mcp_put_end(&w); break;
-    case MCPI_IS_NUMBER: case MCPI_IS_FACTOR: case MCPI_IS_COUNT: mcp_put_raw(&w, k->name, PICK(numbers), MCP_NTS); break;
+    case MCPI_IS_NUMBER: mcp_put_raw(&w, k->name, PICK(numbers), MCP_NTS); break;
+    case MCPI_IS_FACTOR: mcp_put_raw(&w, k->name, numbers[1 + fuzz_pick(4)], MCP_NTS); break;
+    case MCPI_IS_COUNT: mcp_put_raw(&w, k->name, numbers[fuzz_pick(4)], MCP_NTS); break;
     case MCPI_IS_BOOL: mcp_put_bool(&w, k->name, fuzz_pick(2)); break;
     case MCPI_IS_TEXT:
         if (*k->name == 'p') mcp_put_str(&w, k->name, PICK(patterns));
-        else if (strcmp(k->name, "$schema") == 0) mcp_put_str(&w, k->name, PICK(dialects));
+        else if (strcmp(k->name, "$schema") == 0) break;
         else if (strstr(k->name, "nchor")) mcp_put_str(&w, k->name, PICK(names));
         else mcp_put_str(&w, k->name, PICK(refs));
         break;
@@ -69,7 +73,10 @@ static void put_schema(const char *key, int depth)
     unsigned n = depth > 4 ? 0 : 1 + fuzz_pick(4);
     if (fuzz_pick(8) == 0) { mcp_put_bool(&w, key, fuzz_pick(2)); return; }
     mcp_put_object(&w, key);
-    if (depth == 0 && fuzz_pick(2)) mcp_put_str(&w, "$schema", PICK(dialects));
+    if (depth == 0) {
+        dialect = fuzz_pick(MCPI_D20 + 1);
+        if (dialect < MCPI_D20 || fuzz_pick(2)) mcp_put_str(&w, "$schema", dialects[fuzz_pick(50) ? dialect : MCPI_D20 + 1]);
+    }
     while (n--) put_keyword(depth);
     mcp_put_end(&w);
 }
