@@ -6161,10 +6161,10 @@ static int mcpi_keyword_of(const char *s, size_t n, int dialect)
     return -1;
 }
 
-static bool mcpi_all_are(const mcp_json *list, mcp_type type, mcp_type type2)
+static bool mcpi_is_names(const mcp_json *list)
 {
-    mcp_json_each(v, list)
-        if (mcp_json_type(v) != type && mcp_json_type(v) != type2) return false;
+    if (mcp_json_type(list) != MCP_JSON_ARRAY) return false;
+    mcp_json_each(v, list) if (mcp_json_type(v) != MCP_JSON_STRING) return false;
     return true;
 }
 
@@ -6195,14 +6195,15 @@ static const char *mcpi_misfit(mcpi_compiler *c, const mcp_json *v, int is)
     case MCPI_IS_TEXT:
         return t == MCP_JSON_STRING ? NULL : "not a string";
     case MCPI_IS_NAMES:
-        return t == MCP_JSON_ARRAY && mcpi_all_are(v, MCP_JSON_STRING, MCP_JSON_STRING) ? NULL
-                                                                                        : "not an array of strings";
+        return mcpi_is_names(v) ? NULL : "not an array of strings";
     case MCPI_IS_SCHEMAS:
         return t == MCP_JSON_ARRAY && v->n ? NULL : "not an array of schemas";
-    case MCPI_IS_MAP: case MCPI_IS_EITHER_MAP:
-        return t == MCP_JSON_OBJECT ? NULL : "not an object of schemas";
-    case MCPI_IS_NAMES_MAP:
-        return t == MCP_JSON_OBJECT && mcpi_all_are(v, MCP_JSON_ARRAY, MCP_JSON_ARRAY) ? NULL : "not an object of arrays";
+    case MCPI_IS_MAP: case MCPI_IS_NAMES_MAP: case MCPI_IS_EITHER_MAP:
+        if (t != MCP_JSON_OBJECT) return "not an object";
+        mcp_json_each(item, v)
+            if (is == MCPI_IS_MAP || (is == MCPI_IS_EITHER_MAP && mcp_json_type(item) != MCP_JSON_ARRAY)) continue;
+            else if (!mcpi_is_names(item)) return "a member is not an array of strings";
+        return NULL;
     default:
         return NULL;
     }
