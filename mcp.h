@@ -4959,8 +4959,11 @@ static void mcpi_regex_repeat(mcpi_regex *r, uint32_t start, uint32_t least, uin
 {
     uint32_t size = r->size - start, times = most != MCPI_MANY ? most : least ? least : 1, i, unit, end;
     uint64_t all;
-    if (most == 0) { r->size = start; r->last = MCPI_OP_JUMP; return; }
     if ((least == 1 && most == 1) || size == 0) return;
+    if (most == 0) {                        /* it stays where it is, and is jumped over */
+        mcpi_regex_insert(r, start, mcpi_pattern_leap(MCPI_OP_JUMP, start, r->size + 1));
+        return;
+    }
     if (size == 1 && MCPI_OP(r->last) < MCPI_OP_COUNT && (most == MCPI_MANY ? least > 1 : most > 1)) {
         mcpi_regex_count(r, least, most);
         return;
