@@ -62,7 +62,7 @@
        MCP_NO_CLIENT       everywhere      without the client and what only it needs: replies, the pending table
                                            (saves about a third)
        MCP_NO_VALIDATE     everywhere      without the check of values against JSON Schema
-       MCP_NO_SANITIZE     everywhere      without the fitting of schemas to providers of models, and function calling
+       MCP_NO_SANITIZE     everywhere      without what is for models: fitting of schemas, names, function calling
        MCP_NO_POSIX        everywhere      without descriptors, processes, sockets, clock: bytes in and out by your
                                            own mcp_io, time by now_ms
        MCP_NO_PRINTF       everywhere      without the ...f functions, and so without <stdio.h>
@@ -460,6 +460,7 @@ typedef struct mcp_stats {
 #endif /* MCP_NO_SANITIZE */
 
 /* == names =================================================================================================== */
+#ifndef MCP_NO_SANITIZE
 
 /* The name under which a model sees a tool: mcp__{server}__{tool}, of A-Z a-z 0-9 _ -, at most 64 bytes, a letter
    first, which is what all providers take. Of a pair that had to be altered (a character that is none of these, too
@@ -500,6 +501,7 @@ MCP_API const mcp_name *mcp_names_find  (mcp_names *n, const char *name);
 MCP_API const char     *mcp_names_error (const mcp_names *n);
 MCP_API size_t          mcp_names_count (const mcp_names *n);
 MCP_API void            mcp_names_free  (mcp_names *n);
+#endif /* MCP_NO_SANITIZE */
 
 /* == server ================================================================================================== */
 #ifndef MCP_NO_SERVER
@@ -5355,6 +5357,7 @@ static MCP_UNUSED int mcpi_pattern_find(const mcpi_pattern *p, const char *s, si
  * >>name  digests, and the names that models see                                                                 *
  * ============================================================================================================== */
 
+#if !defined(MCP_NO_SERVER) || !defined(MCP_NO_SANITIZE)
 /* -- SHA-256 ----------------------------------------------------------------------------------------------------- */
 /* FIPS 180-4, written for size: it seals what a server asks, and tells names apart that had to be altered. */
 
@@ -5427,6 +5430,8 @@ static void mcpi_sha_end(mcpi_sha *c, unsigned char out[32])
     for (i = 0; i < 32; i++) out[i] = (unsigned char)(c->h[i / 4] >> (24 - i % 4 * 8));
 }
 
+#endif
+#ifndef MCP_NO_SANITIZE
 /* -- names ------------------------------------------------------------------------------------------------------- */
 /* Most pairs are legal as they are and keep their words. Any other is made legal byte by byte and gets a digest of what
    it was, so two pairs that look the same afterwards still differ. The server's part is cut first, since what a model
@@ -5847,7 +5852,7 @@ void mcp_names_free(mcp_names *n)
     }
     mcpi_free(&a, n, sizeof *n);
 }
-
+#endif /* MCP_NO_SANITIZE */
 #ifndef MCP_NO_SERVER
 /* ============================================================================================================== *
  * >>server  registry, dispatch, both eras                                                                        *
