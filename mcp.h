@@ -62,7 +62,7 @@
        MCP_NO_CLIENT       everywhere      without the client and what only it needs: replies, the pending table
                                            (saves about a third)
        MCP_NO_VALIDATE     everywhere      without the check of values against JSON Schema
-       MCP_NO_SANITIZE     everywhere      without the fitting of schemas to providers of models, and function calling
+       MCP_NO_SANITIZE     everywhere      without what is for models: fitting of schemas, names, function calling
        MCP_NO_POSIX        everywhere      without descriptors, processes, sockets, clock: bytes in and out by your
                                            own mcp_io, time by now_ms
        MCP_NO_PRINTF       everywhere      without the ...f functions, and so without <stdio.h>
@@ -460,14 +460,48 @@ typedef struct mcp_stats {
 #endif /* MCP_NO_SANITIZE */
 
 /* == names =================================================================================================== */
+#ifndef MCP_NO_SANITIZE
 
-/* The name under which a model sees a tool: mcp__{server}__{tool}, of A-Z a-z 0-9 _ -, at most 64 bytes, which is what
-   all providers take. Of a pair that had to be altered (a character that is none of these, too long) it ends in _ and
-   eight hex digits of a digest of both, so that the name depends on the pair alone. */
+/* The name under which a model sees a tool: mcp__{server}__{tool}, of A-Z a-z 0-9 _ -, at most 64 bytes, a letter
+   first, which is what all providers take. Of a pair that had to be altered (a character that is none of these, too
+   long) it ends in _ and eight hex digits of a digest of both, so that the name depends on the pair alone: not on what
+   other tools there are, nor on their order. `server` is a name of your own choosing, never the one that a server
+   gives itself: two could give the same. */
 #define MCP_NAME_MAX 64
 /* Writes it with its NUL to `dst`, of `cap` bytes (MCP_NAME_MAX + 1 always suffices), and returns its length; 0: it did
    not fit. NULL counts as "". */
-MCP_API size_t mcp_name_join(char *dst, size_t cap, const char *server, const char *tool);
+MCP_API size_t mcp_name_join (char *dst, size_t cap, const char *server, const char *tool);
+/* The two parts of such a name, to show them or to look at by a rule: *server is of *server_len bytes, *tool ends with
+   the name. They are what mcp_name_join has made of both; which tool is meant, only a table knows. false: the name is
+   not of this shape. The out-parameters may be NULL. */
+MCP_API bool   mcp_name_split(const char *name, const char **server, size_t *server_len, const char **tool);
+/* Does a name fit a pattern like mcp__git__*? A * stands for any bytes, also none; all else for itself. No name over
+   MCP_NAME_MAX bytes fits any. */
+MCP_API bool   mcp_name_match(const char *pattern, const char *name);
+
+/* The table that maps back: of any number of servers and tools, who is meant by a name. Names in it are distinct. Of
+   pairs whose names would be equal (somebody has given a tool the name that another's digest makes) one that needed no
+   altering keeps it, whenever it came, and the other takes more digits: the one case in which a name depends on what
+   else there is, and a name that is in the table already may change then, where it stands. */
+typedef struct mcp_names mcp_names;
+typedef struct mcp_name { const char *name, *server, *tool; } mcp_name;    /* as the model knows it; whose; as its
+                                                                              server knows it */
+MCP_API mcp_names      *mcp_names_new   (const mcp_allocator *alloc);              /* NULL: no memory */
+/* Adds a pair and returns its name, which lives until the pair is removed. *status (may be NULL): MCP_OK;
+   MCP_ERR_ARGUMENT: the pair was there already, and what comes back is its name; MCP_ERR_MEMORY, with NULL. */
+MCP_API const char     *mcp_names_add   (mcp_names *n, const char *server, const char *tool, int *status);
+/* Removes a pair, or with tool NULL all of a server. Returns how many. No other name changes. */
+MCP_API size_t          mcp_names_remove(mcp_names *n, const char *server, const char *tool);
+/* Who is meant by a name that a model used. First the exact one. If there is none, upper and lower case count as the
+   same, - as _, and the prefix mcp__ or mcp__{server}__ may be missing; then there has to be exactly one that fits.
+   It lives until it is removed. NULL: mcp_names_error says why, and which ones it could be. Never a guess. */
+MCP_API const mcp_name *mcp_names_find  (mcp_names *n, const char *name);
+/* Why the last mcp_names_find found nothing, in a sentence that a model can use; "" if it found. Lives until the next.
+   */
+MCP_API const char     *mcp_names_error (const mcp_names *n);
+MCP_API size_t          mcp_names_count (const mcp_names *n);
+MCP_API void            mcp_names_free  (mcp_names *n);
+#endif /* MCP_NO_SANITIZE */
 
 /* == server ================================================================================================== */
 #ifndef MCP_NO_SERVER
@@ -847,11 +881,14 @@ typedef struct mcp_client_desc {
     int max_pending;                        /* default 4,096 */
     int max_pages;                          /* of one list; default 10,000 */
     int max_rounds;                         /* how often one call may need more input; default 10 */
+    int max_restarts;                       /* how often in a row a server (of argv) that was ready and then went by
+                                               itself is started again; default 0: never. See mcp_client_new */
     /* Room for results of lists and of resources/read, which are kept as long as the server says (ttlMs) or until it
        tells a change; default 0: none are kept. With it, a storm of the same list_changed that is read at once is
        told once, with params NULL.
        https://modelcontextprotocol.io/specification/2026-07-28/server/utilities/caching */
     size_t cache_bytes;
+    /* the handshake is over: MCP_OK, or why not; once, and again after each restart */
     void (*on_ready)(mcp_client *c, int status, void *user);
     void (*on_notify)(mcp_client *c, const char *method, const mcp_json *params, void *user);
     /* The server asks something: elicitation/create, sampling/createMessage or roots/list, if `capabilities` says
@@ -911,7 +948,14 @@ typedef struct mcp_call {
 /* A client; starts the server or takes the stream, and returns at once.
    https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/stdio. NULL only when there is no memory
    (io is still yours then); any other failure (the command was not found) is kept: calls fail with it at once,
-   mcp_client_error tells it as a sentence, and on_ready gets it from the first step, or from free. */
+   mcp_client_error tells it as a sentence, and on_ready gets it from the first step, or from free.
+
+   With max_restarts, the loss of a server that was ready does not end the client. What was pending fails at once with
+   MCP_ERR_CLOSED and says how the server ended; nothing of it is sent a second time. The server is started again after
+   100 ms, and after twice as long each time until it has been ready for a minute, at most 10 s; what is sent meanwhile
+   waits for it. Then subscriptions are asked for again under the ids that they have (on_notify gets their
+   acknowledgements anew; what changed in between was not told), nothing is left in the cache, and on_ready is called.
+   When it has died too often, or cannot be started, the client ends as it does without. */
 MCP_API mcp_client *mcp_client_new   (const mcp_client_desc *d);
 /* Ends: fails what is pending with MCP_ERR_CLOSED (calling back, before it returns), closes the server's stdin, waits
    grace_ms, SIGTERM to its process group, waits grace_ms, SIGKILL, reaps. Blocks at most 2 * grace_ms + a little;
@@ -938,8 +982,8 @@ MCP_API int         mcp_client_cancel(mcp_client *c, mcp_id id, const char *reas
    what the server will tell, then notifications/tools/list_changed and its like and notifications/resources/updated.
    The _meta of modern ones names the subscription. Legacy servers tell all list changes, asked for or not.
    Goes on until mcp_client_cancel(id). `ended` (may be NULL) is called once: MCP_OK, the server has ended it in good
-   order; MCP_ERR_CANCELLED, you have; MCP_ERR_CLOSED, the connection was lost; or why it could not begin. No time-out
-   once it is acknowledged. Returns an id as mcp_client_send does, or 0. */
+   order; MCP_ERR_CANCELLED, you have; MCP_ERR_CLOSED, the connection is lost for good; or why it could not begin. No
+   time-out once it is acknowledged. Returns an id as mcp_client_send does, or 0. */
 MCP_API mcp_id      mcp_client_listen(mcp_client *c, unsigned lists, const char *const *uris, mcp_reply_fn ended,
                                       void *user);
 /* Sends a notification. params: JSON object text or NULL. MCP_ERR_MISUSE before the client is ready. */
@@ -954,7 +998,7 @@ MCP_API int         mcp_client_answer(mcp_client *c, mcp_id ask, int status, con
 MCP_API mcp_poster *mcp_client_poster(mcp_client *c);
 #endif
 
-/* the result of server/discover or initialize; NULL until ready */
+/* the result of server/discover or initialize; NULL until ready, and while the server is started again */
 MCP_API const mcp_json *mcp_client_info    (const mcp_client *c);
 MCP_API const char     *mcp_client_protocol(const mcp_client *c);           /* "2025-11-25", ...; NULL until ready */
 /* MCP_ERA_MODERN or _LEGACY; MCP_ERA_BOTH: not known yet */
@@ -5316,6 +5360,7 @@ static MCP_UNUSED int mcpi_pattern_find(const mcpi_pattern *p, const char *s, si
  * >>name  digests, and the names that models see                                                                 *
  * ============================================================================================================== */
 
+#if !defined(MCP_NO_SERVER) || !defined(MCP_NO_SANITIZE)
 /* -- SHA-256 ----------------------------------------------------------------------------------------------------- */
 /* FIPS 180-4, written for size: it seals what a server asks, and tells names apart that had to be altered. */
 
@@ -5388,78 +5433,429 @@ static void mcpi_sha_end(mcpi_sha *c, unsigned char out[32])
     for (i = 0; i < 32; i++) out[i] = (unsigned char)(c->h[i / 4] >> (24 - i % 4 * 8));
 }
 
+#endif
+#ifndef MCP_NO_SANITIZE
 /* -- names ------------------------------------------------------------------------------------------------------- */
+/* Most pairs are legal as they are and keep their words. Any other is made legal byte by byte and gets a digest of what
+   it was, so two pairs that look the same afterwards still differ. The server's part is cut first, since what a model
+   reads is the tool's; of a long tool both ends are kept, since both tell something. */
 
-/* Copies `from` with one '_' for each character that does not belong in a name; `once`: never two '_' in a row, and none
-   at either end. Returns the length, at most cap. */
-static size_t mcpi_name_clean(char *to, size_t cap, const char *from, bool once)
+enum { MCPI_NAME_FRAME = 7, MCPI_NAME_SERVER_MIN = 8 };     /* mcp__ and __; what is never cut of a server */
+
+/* What a byte becomes; 0: nothing. A character outside of ASCII becomes one '_', by its first byte. */
+static char mcpi_name_byte(char b)
+{
+    unsigned char c = (unsigned char)b, letter = c | 32;
+    if ((c & 0xC0) == 0x80) return 0;
+    return c == '-' || (c >= '0' && c <= '9') || (letter >= 'a' && letter <= 'z') ? b : '_';
+}
+
+/* A server's part, of at most `cap` bytes: never two '_' in a row, and none at either end. So the first __ behind the
+   prefix is where the tool begins. */
+static size_t mcpi_name_server(char *to, size_t cap, const char *from)
 {
     size_t n = 0;
     for (; *from && n < cap; from++) {
-        unsigned char c = (unsigned char)*from, letter = c | 32;
-        if ((c & 0xC0) == 0x80) continue;                   /* its first byte has become a '_' already */
-        if (c != '-' && !(c >= '0' && c <= '9') && !(letter >= 'a' && letter <= 'z')) c = '_';
-        if (c == '_' && once && (n == 0 || to[n - 1] == '_')) continue;
-        to[n++] = (char)c;
+        char c = mcpi_name_byte(*from);
+        if (c && (c != '_' || (n && to[n - 1] != '_'))) to[n++] = c;
     }
-    while (once && n && to[n - 1] == '_') n--;
+    while (n && to[n - 1] == '_') n--;
     return n;
 }
 
-/* Keeps the first and the last half of `n` bytes, `left` in all: both ends of a name tell something. */
-static size_t mcpi_name_cut(char *s, size_t n, size_t left)
+/* A tool's part without '_' at its front, of at most `cap` bytes: its first and its last half. */
+static size_t mcpi_name_tool(char *to, size_t cap, const char *from)
 {
-    if (n <= left) return n;
-    memmove(s + (left + 1) / 2, s + n - left / 2, left / 2);
-    return left;
+    const char *end = from + strlen(from);
+    size_t n = 0, all = 0, i;
+    char c;
+    while (*from && (!(c = mcpi_name_byte(*from)) || c == '_')) from++;
+    for (; from < end; from++) {
+        if (!(c = mcpi_name_byte(*from))) continue;
+        if (all++ < cap) to[n++] = c;
+    }
+    if (all > cap)
+        for (i = cap; i > (cap + 1) / 2;) if ((c = mcpi_name_byte(*--end)) != 0) to[--i] = c;
+    return n;
 }
 
-enum { MCPI_NAME_FRAME = 7, MCPI_NAME_HASH = 9, MCPI_NAME_SERVER_MIN = 8 };   /* mcp__ and __; _ and eight digits */
-
-MCP_API size_t mcp_name_join(char *dst, size_t cap, const char *server, const char *tool)
+static bool mcpi_name_legal(const char *s)
 {
-    char s[256], t[256], name[MCP_NAME_MAX + 1], *p = name;
-    size_t sn, tn, room = MCP_NAME_MAX - MCPI_NAME_FRAME, skip = 0;
-    bool same;
-    if (!server) server = "";
-    if (!tool) tool = "";
-    sn = mcpi_name_clean(s, sizeof s, server, true);
-    tn = mcpi_name_clean(t, sizeof t, tool, false);
-    same = sn && tn && t[0] != '_' && sn + tn <= room && strlen(server) == sn && memcmp(s, server, sn) == 0 &&
-           strlen(tool) == tn && memcmp(t, tool, tn) == 0;
-    if (!same) {
-        room -= MCPI_NAME_HASH;
-        while (skip < tn && t[skip] == '_') skip++;
-        tn -= skip;
-        if (!sn) { memcpy(s, "srv", 3); sn = 3; }
-        if (!tn) { memcpy(t, "tool", 4); tn = 4; skip = 0; }
-        if (sn + tn > room && sn > MCPI_NAME_SERVER_MIN)
-            sn = room > tn + MCPI_NAME_SERVER_MIN ? room - tn : (size_t)MCPI_NAME_SERVER_MIN;
-        while (s[sn - 1] == '_') sn--;
-        tn = mcpi_name_cut(t + skip, tn, room - sn);
+    while (*s && mcpi_name_byte(*s) == *s) s++;
+    return !*s;
+}
+
+/* Is the pair legal as it is? */
+static bool mcpi_name_plain(const char *server, const char *tool)
+{
+    size_t sn = strlen(server), tn = strlen(tool);
+    return sn && tn && sn + tn <= MCP_NAME_MAX - MCPI_NAME_FRAME && mcpi_name_legal(server) && mcpi_name_legal(tool) &&
+           server[0] != '_' && server[sn - 1] != '_' && !strstr(server, "__") && tool[0] != '_';
+}
+
+/* The name of a pair that is not, to `name` of MCP_NAME_MAX + 1 bytes. `level` 0 has 8 digits, 1 and 2 have 12 and 16,
+   and the next ones 16 of another digest each. */
+static size_t mcpi_name_digested(char *name, const char *server, const char *tool, unsigned level)
+{
+    static const char hex[] = "0123456789abcdef";
+    size_t digits = level < 2 ? 8 + 4 * level : 16, room = MCP_NAME_MAX - MCPI_NAME_FRAME - 1 - digits, sn, tn, i;
+    unsigned char digest[32];
+    char t[MCP_NAME_MAX], *p = name + 5;
+    mcpi_sha c;
+    memcpy(name, "mcp__", 5);
+    sn = mcpi_name_server(p, room, server);
+    tn = mcpi_name_tool(t, room, tool);
+    if (!sn) { memcpy(p, "srv", 3); sn = 3; }
+    if (!tn) { memcpy(t, "tool", 4); tn = 4; }
+    if (sn + tn > room && sn > MCPI_NAME_SERVER_MIN)
+        sn = room > tn + MCPI_NAME_SERVER_MIN ? room - tn : (size_t)MCPI_NAME_SERVER_MIN;
+    while (p[sn - 1] == '_') sn--;
+    p += sn;
+    *p++ = '_';
+    *p++ = '_';
+    if (sn + tn > room) tn = mcpi_name_tool(t, room - sn, tool);
+    memcpy(p, t, tn);
+    p += tn;
+    mcpi_sha_begin(&c);
+    mcpi_sha_add(&c, server, strlen(server) + 1);
+    mcpi_sha_add(&c, tool, strlen(tool));
+    for (i = 0; level > 2 && i < 5; i++) {                  /* NUL and the level */
+        unsigned char byte = (unsigned char)(i ? level >> (8 * i - 8) : 0);
+        mcpi_sha_add(&c, &byte, 1);
     }
-    memcpy(p, "mcp__", 5); p += 5;
-    memcpy(p, s, sn); p += sn;
-    memcpy(p, "__", 2); p += 2;
-    memcpy(p, t + skip, tn); p += tn;
-    if (!same) {
-        static const char hex[] = "0123456789abcdef";
-        unsigned char digest[32];
-        mcpi_sha c;
-        int i;
-        mcpi_sha_begin(&c);
-        mcpi_sha_add(&c, server, strlen(server) + 1);
-        mcpi_sha_add(&c, tool, strlen(tool));
-        mcpi_sha_end(&c, digest);
-        *p++ = '_';
-        for (i = 0; i < 4; i++) { *p++ = hex[digest[i] >> 4]; *p++ = hex[digest[i] & 15]; }
-    }
+    mcpi_sha_end(&c, digest);
+    *p++ = '_';
+    for (i = 0; i < digits; i++) *p++ = hex[digest[i / 2] >> (i % 2 ? 0 : 4) & 15];
     *p = 0;
-    if (!dst || cap <= (size_t)(p - name)) return 0;
-    memcpy(dst, name, (size_t)(p - name) + 1);
     return (size_t)(p - name);
 }
 
+static size_t mcpi_name_join(char *name, const char *server, const char *tool, unsigned level, bool plain)
+{
+    if (!plain) return mcpi_name_digested(name, server, tool, level);
+    return mcpi_say(name, MCP_NAME_MAX + 1, "mcp__%s__%s", server, tool);
+}
+
+size_t mcp_name_join(char *dst, size_t cap, const char *server, const char *tool)
+{
+    char name[MCP_NAME_MAX + 1];
+    size_t n;
+    if (!server) server = "";
+    if (!tool) tool = "";
+    n = mcpi_name_join(name, server, tool, 0, mcpi_name_plain(server, tool));
+    if (!dst || cap <= n) return 0;
+    memcpy(dst, name, n + 1);
+    return n;
+}
+
+bool mcp_name_split(const char *name, const char **server, size_t *server_len, const char **tool)
+{
+    const char *border;
+    if (!name || strncmp(name, "mcp__", 5) != 0) return false;
+    border = strstr(name + 5, "__");
+    if (!border || border == name + 5 || !border[2]) return false;
+    if (server) *server = name + 5;
+    if (server_len) *server_len = (size_t)(border - name - 5);
+    if (tool) *tool = border + 2;
+    return true;
+}
+
+/* Where it fails behind a *, that * takes one byte more; the last * is enough to go back to. Names are short, so this is
+   linear in the pattern. */
+bool mcp_name_match(const char *pattern, const char *name)
+{
+    const char *star = NULL, *from = NULL;
+    if (!pattern || !name || strlen(name) > MCP_NAME_MAX) return false;
+    while (*name) {
+        if (*pattern == '*') { star = ++pattern; from = name; }
+        else if (*pattern == *name) { pattern++; name++; }
+        else if (star) { pattern = star; name = ++from; }
+        else return false;
+    }
+    while (*pattern == '*') pattern++;
+    return !*pattern;
+}
+
+/* -- a tree of strings ------------------------------------------------------------------------------------------- */
+/* Names come from strangers, who could choose them so that a hash table becomes a list. A crit-bit tree has no such
+   weakness: it forks at the bits in which keys differ, so a look-up takes at most a step for each bit of the key and one
+   comparison, whatever else is in it. Each key brings along the fork that it needs; n keys use n - 1 of them. A key is
+   one string or two in a row. */
+
+typedef struct mcpi_key { const char *a, *b; size_t an, bn; } mcpi_key;
+typedef struct mcpi_link { struct mcpi_leaf *to; bool fork; } mcpi_link;        /* to its key, or to its fork */
+typedef struct mcpi_leaf {
+    mcpi_key key;                           /* no two in a tree differ in zeros at their end alone */
+    mcpi_link side[2]; size_t at;           /* its fork: by the bit `mask` of byte `at` */
+    unsigned mask;
+} mcpi_leaf;
+
+static unsigned mcpi_key_byte(const mcpi_key *k, size_t at)
+{
+    if (at < k->an) return (unsigned char)k->a[at];
+    return at - k->an < k->bn ? (unsigned char)k->b[at - k->an] : 0u;
+}
+
+static mcpi_link *mcpi_fork_side(mcpi_leaf *f, const mcpi_key *k)
+{
+    return &f->side[(mcpi_key_byte(k, f->at) & f->mask) != 0];
+}
+
+/* The key that may be this one, or begin with it. */
+static mcpi_leaf *mcpi_tree_near(const mcpi_link *tree, const mcpi_key *k)
+{
+    while (tree->fork) tree = mcpi_fork_side(tree->to, k);
+    return tree->to;
+}
+
+/* A key that begins with this one, which may be it; NULL: there is none. */
+static mcpi_leaf *mcpi_tree_find(const mcpi_link *tree, const mcpi_key *k)
+{
+    mcpi_leaf *x = mcpi_tree_near(tree, k);
+    size_t at = 0, n = k->an + k->bn;
+    if (!x || x->key.an + x->key.bn < n) return NULL;
+    while (at < n && mcpi_key_byte(k, at) == mcpi_key_byte(&x->key, at)) at++;
+    return at == n ? x : NULL;
+}
+
+/* x->key is set, and is not there yet. */
+static void mcpi_tree_add(mcpi_link *tree, mcpi_leaf *x)
+{
+    const mcpi_leaf *near = mcpi_tree_near(tree, &x->key);
+    if (near) {
+        mcpi_link *side;
+        for (x->at = 0; mcpi_key_byte(&x->key, x->at) == mcpi_key_byte(&near->key, x->at);) x->at++;
+        x->mask = mcpi_key_byte(&x->key, x->at) ^ mcpi_key_byte(&near->key, x->at);
+        while (x->mask & (x->mask - 1)) x->mask &= x->mask - 1;         /* the highest bit alone */
+        while (tree->fork && (tree->to->at < x->at || (tree->to->at == x->at && tree->to->mask > x->mask)))
+            tree = mcpi_fork_side(tree->to, &x->key);
+        side = mcpi_fork_side(x, &x->key);
+        x->side[side == x->side] = *tree;
+        side->to = x;
+        side->fork = false;
+    }
+    tree->to = x;
+    tree->fork = near != NULL;
+}
+
+/* The fork above x goes with it. If x's own is another, which is still needed, the one that has gone stands in. */
+static void mcpi_tree_remove(mcpi_link *tree, mcpi_leaf *x)
+{
+    mcpi_link *above = NULL, *own = NULL;
+    mcpi_leaf *gone;
+    while (tree->fork) {
+        if (tree->to == x) own = tree;
+        above = tree;
+        tree = mcpi_fork_side(tree->to, &x->key);
+    }
+    if (!above) { tree->to = NULL; return; }
+    gone = above->to;
+    *above = gone->side[tree == gone->side];
+    if (!own || own == above) return;
+    memcpy(gone->side, x->side, sizeof gone->side);
+    gone->at = x->at;
+    gone->mask = x->mask;
+    own->to = gone;
+}
+
+/* -- the table of names ------------------------------------------------------------------------------------------ */
+/* When two pairs want one name, one of them has the better right to it, and the other tries its next one. Who has it
+   depends on the pairs alone, so all end up with the same names in whatever order they came (stable matching, as Gale
+   and Shapley have it). A pair that has given way stays where it went when the other goes: names change as seldom as
+   can be. */
+
+typedef struct mcpi_name {
+    mcp_name pub;                           /* first; points into `text` and behind it */
+    mcpi_leaf by_name, by_pair;
+    struct mcpi_name *prev, *next;          /* in the order they came */
+    unsigned level;
+    bool plain;
+    char text[MCP_NAME_MAX + 1];            /* then server NUL tool NUL */
+} mcpi_name;
+
+struct mcp_names {
+    mcp_allocator alloc;
+    mcpi_link by_name, by_pair;
+    mcpi_name *first, *last;
+    size_t count;
+    char error[640];
+};
+
+mcp_names *mcp_names_new(const mcp_allocator *alloc)
+{
+    mcp_names *n = (mcp_names *)mcpi_zalloc(alloc, sizeof *n);
+    if (n && alloc) n->alloc = *alloc;
+    return n;
+}
+
+static mcpi_name *mcpi_name_of(mcpi_leaf *x, size_t offset)
+{
+    return x ? (mcpi_name *)(void *)((char *)x - offset) : NULL;
+}
+
+static mcpi_name *mcpi_names_by_name(const mcp_names *n, const char *name)
+{
+    mcpi_key k;
+    k.a = k.b = name;
+    k.an = strlen(name) + 1;                /* with its NUL: no name begins with another */
+    k.bn = 0;
+    return mcpi_name_of(mcpi_tree_find(&n->by_name, &k), offsetof(mcpi_name, by_name));
+}
+
+/* A pair, or with tool NULL any of that server. */
+static mcpi_name *mcpi_names_by_pair(const mcp_names *n, const char *server, const char *tool)
+{
+    mcpi_key k;
+    k.a = server;
+    k.an = strlen(server) + 1;
+    k.b = tool;
+    k.bn = tool ? strlen(tool) + 1 : 0;
+    return mcpi_name_of(mcpi_tree_find(&n->by_pair, &k), offsetof(mcpi_name, by_pair));
+}
+
+/* Has a the better right to a name that both want? */
+static bool mcpi_name_before(const mcpi_name *a, const mcpi_name *b)
+{
+    int order = strcmp(a->pub.server, b->pub.server);
+    if (a->plain || b->plain) return a->plain;
+    return order ? order < 0 : strcmp(a->pub.tool, b->pub.tool) < 0;
+}
+
+/* Gives x a name, and another one to whoever has to give way for it. */
+static void mcpi_names_place(mcp_names *n, mcpi_name *x)
+{
+    for (;; x->level++) {
+        mcpi_name *holder;
+        x->by_name.key.an = mcpi_name_join(x->text, x->pub.server, x->pub.tool, x->level, x->plain) + 1;
+        holder = mcpi_names_by_name(n, x->text);
+        if (holder && mcpi_name_before(holder, x)) continue;
+        if (holder) mcpi_tree_remove(&n->by_name, &holder->by_name);
+        mcpi_tree_add(&n->by_name, &x->by_name);
+        if (!holder) return;
+        x = holder;
+    }
+}
+
+static mcpi_name *mcpi_names_add(mcp_names *n, const char *server, const char *tool)
+{
+    size_t sn = strlen(server) + 1, tn = strlen(tool) + 1;
+    mcpi_name *x = (mcpi_name *)mcpi_zalloc(&n->alloc, sizeof *x + sn + tn);
+    char *s;
+    if (!x) return NULL;
+    s = (char *)(x + 1);
+    memcpy(s, server, sn);
+    memcpy(s + sn, tool, tn);
+    x->pub.name = x->by_name.key.a = x->text;
+    x->pub.server = x->by_pair.key.a = s;
+    x->pub.tool = x->by_pair.key.b = s + sn;
+    x->by_pair.key.an = sn;
+    x->by_pair.key.bn = tn;
+    x->plain = mcpi_name_plain(server, tool);
+    mcpi_tree_add(&n->by_pair, &x->by_pair);
+    mcpi_names_place(n, x);
+    x->prev = n->last;
+    *(n->last ? &n->last->next : &n->first) = x;
+    n->last = x;
+    n->count++;
+    return x;
+}
+
+const char *mcp_names_add(mcp_names *n, const char *server, const char *tool, int *status)
+{
+    int ignored;
+    mcpi_name *x;
+    if (!status) status = &ignored;
+    *status = MCP_ERR_ARGUMENT;
+    if (!n) return NULL;
+    if (!server) server = "";
+    if (!tool) tool = "";
+    if ((x = mcpi_names_by_pair(n, server, tool)) != NULL) return x->text;
+    x = mcpi_names_add(n, server, tool);
+    *status = x ? MCP_OK : MCP_ERR_MEMORY;
+    return x ? x->text : NULL;
+}
+
+static void mcpi_names_drop(mcp_names *n, mcpi_name *x)
+{
+    mcpi_tree_remove(&n->by_name, &x->by_name);
+    mcpi_tree_remove(&n->by_pair, &x->by_pair);
+    *(x->prev ? &x->prev->next : &n->first) = x->next;
+    *(x->next ? &x->next->prev : &n->last) = x->prev;
+    n->count--;
+    mcpi_free(&n->alloc, x, sizeof *x + x->by_pair.key.an + x->by_pair.key.bn);
+}
+
+size_t mcp_names_remove(mcp_names *n, const char *server, const char *tool)
+{
+    mcpi_name *x;
+    size_t gone = 0;
+    while (n && (x = mcpi_names_by_pair(n, server ? server : "", tool)) != NULL) {
+        mcpi_names_drop(n, x);
+        gone++;
+    }
+    return gone;
+}
+
+/* Are they the same to somebody who minds neither case nor - and _? */
+static bool mcpi_name_like(const char *a, const char *b)
+{
+    for (;; a++, b++) {
+        char x = *a == '-' ? '_' : *a, y = *b == '-' ? '_' : *b;
+        if (x >= 'A' && x <= 'Z') x = (char)(x | 32);
+        if (y >= 'A' && y <= 'Z') y = (char)(y | 32);
+        if (x != y) return false;
+        if (!x) return true;
+    }
+}
+
+const mcp_name *mcp_names_find(mcp_names *n, const char *name)
+{
+    enum { SHOWN = 128, LISTED = 6 };
+    mcpi_name *x, *found = NULL;
+    size_t fit = 0, used = 0;
+    const char *tool;
+    if (!n) return NULL;
+    if (!name) name = "";
+    n->error[0] = 0;
+    if ((x = mcpi_names_by_name(n, name)) != NULL) return &x->pub;
+    for (x = *name ? n->first : NULL; x; x = x->next) {
+        (void)mcp_name_split(x->text, NULL, NULL, &tool);
+        if (!mcpi_name_like(name, x->text) && !mcpi_name_like(name, x->text + 5) && !mcpi_name_like(name, tool) &&
+            !mcpi_name_like(name, x->pub.tool)) continue;
+        if (++fit > LISTED) continue;
+        if (found) {
+            if (fit == 2) used = mcpi_say(n->error, sizeof n->error, "\"%.*s\" could be %s", (int)SHOWN, name, found->text);
+            used += mcpi_say(n->error + used, sizeof n->error - used, ", %s", x->text);
+        }
+        found = x;
+    }
+    if (fit == 1) return &found->pub;
+    if (!fit) mcpi_say(n->error, sizeof n->error, "There is no tool \"%.*s\". Call one that there is, by its exact name.",
+                       (int)SHOWN, name);
+    else {
+        if (fit > LISTED) used += mcpi_say(n->error + used, sizeof n->error - used, " and %z more", fit - LISTED);
+        mcpi_say(n->error + used, sizeof n->error - used, ". Call one of them by its exact name.");
+    }
+    return NULL;
+}
+
+const char *mcp_names_error(const mcp_names *n) { return n ? n->error : ""; }
+
+size_t mcp_names_count(const mcp_names *n) { return n ? n->count : 0; }
+
+void mcp_names_free(mcp_names *n)
+{
+    mcp_allocator a;
+    mcpi_name *x, *next;
+    if (!n) return;
+    a = n->alloc;
+    for (x = n->first; x; x = next) {
+        next = x->next;
+        mcpi_free(&a, x, sizeof *x + x->by_pair.key.an + x->by_pair.key.bn);
+    }
+    mcpi_free(&a, n, sizeof *n);
+}
+#endif /* MCP_NO_SANITIZE */
 #ifndef MCP_NO_SERVER
 /* ============================================================================================================== *
  * >>server  registry, dispatch, both eras                                                                        *
@@ -9807,7 +10203,7 @@ int mcp_server_timeout(const mcp_server *s)
    The phases follow the server's life. START: server/discover is asked, since a modern server answers it
    and a legacy one refuses it, says nothing, or dies of it; then initialize may follow. READY. LOST: the
    peer has gone, and its last words are awaited. FLUSH to KILL: the shutdown, each step with its deadline.
-   ENDED.
+   ENDED; or PAUSE, if the server is to be started again, and then START.
    https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/stdio#backward-compatibility
 
    A request's text is worked out when it is sent, in parts that are era-free; what the era adds goes
@@ -9822,6 +10218,9 @@ int mcp_server_timeout(const mcp_server *s)
 #define MCPI_LINGER_MS  200                 /* how long a dead server's pipes are read */
 #define MCPI_KILL_MS    5000                /* SIGKILL cannot be refused, but a busy machine takes its time */
 #define MCPI_CHILD_MS   100                 /* how often a child is looked at while an answer is awaited */
+#define MCPI_PAUSE_MS   100                 /* before a server is started again; twice as long each time ... */
+#define MCPI_PAUSE_MAX  10000               /* ... up to this ... */
+#define MCPI_STEADY_MS  60000               /* ... until it has been ready for so long */
 #define MCPI_AT_ONCE    INT64_MIN           /* a deadline: the next turn */
 
 /* Methods with something special about them. The first three may answer that they need more input; the next four are
@@ -9839,8 +10238,8 @@ enum {
 };
 
 typedef enum mcpi_phase {
-    MCPI_PHASE_START, MCPI_PHASE_READY, MCPI_PHASE_LOST, MCPI_PHASE_FLUSH, MCPI_PHASE_EOF, MCPI_PHASE_TERM,
-    MCPI_PHASE_KILL, MCPI_PHASE_ENDED
+    MCPI_PHASE_PAUSE, MCPI_PHASE_START, MCPI_PHASE_READY, MCPI_PHASE_LOST, MCPI_PHASE_FLUSH, MCPI_PHASE_EOF,
+    MCPI_PHASE_TERM, MCPI_PHASE_KILL, MCPI_PHASE_ENDED
 } mcpi_phase;
 
 /* The parts of a request, each as compact JSON: the method, what is inside the braces of params and of
@@ -9911,13 +10310,18 @@ struct mcp_client {
     int quiet;                              /* of the calls, those that are ours and not the program's */
     int live, waiting, open_asks;           /* calls; requests on the wire, of any kind; questions of a legacy server */
     int listens;                            /* of the calls, those that are subscriptions */
-    bool heard, refused, offered_again, probed_again, restart, restarted;
+    bool heard, refused, offered_again, probed_again;
+    bool restart;                           /* the shutdown that runs is of the server alone: it is started again */
+    bool restarted;                         /* it was, since it exited when it was asked server/discover */
+    int crashes;                            /* of a server that was ready once, in a row */
+    mcp_id before;                          /* ids up to this are of before the last crash */
+    bool bereft;                            /* ... and their calls have not been told */
     bool deaf;                              /* the server reads no more */
     bool closing;                           /* close or free was called: its end is no failure */
     bool told;                              /* on_ready was called */
     bool stop;                              /* a blocking call has its reply, in this frame: its turn ends */
     bool freed, shielded;
-    int64_t now, timer, start_end, probe_due;
+    int64_t now, timer, start_end, probe_due, ready_at;
     size_t ask_bytes;                       /* that open_asks hold */
     size_t replies;                         /* bytes of answers queued since the queue was last empty */
     int64_t refusal;                        /* initialize was refused with this code */
@@ -11649,13 +12053,29 @@ static void mcpi_client_no_version(mcp_client *c, const mcp_json *theirs)
                      a[0] ? a : "nothing", b);
 }
 
-/* The handshake is over. What waited for it goes out, in order; ids count up, so that is the order of ids. */
+/* Starts a call that has waited. (It may come by twice: the table can double meanwhile.) */
+static void mcpi_client_resume(mcp_client *c, const mcpi_entry *e)
+{
+    mcpi_parts p;
+    int status;
+    if (e->kind != MCPI_ENTRY_CALL || e->call->end) return;
+    mcpi_call_parts(e->call, &p);
+    status = mcpi_call_start(c, e->call, &p);
+    if (status != MCP_OK) mcpi_call_later(c, e->call, status, NULL);
+}
+
+/* The handshake is over. What waited for it goes out: the subscriptions that an earlier server had, then the rest in
+   order; ids count up, so that is the order of ids. */
 static void mcpi_client_ready(mcp_client *c, int version, const mcp_json *result)
 {
     mcp_id id, last = c->slots.last;
+    mcpi_entry *e;
+    size_t from = 0;
     mcpi_entry_drop(c, &c->probe);
     mcpi_entry_drop(c, &c->init);
+    mcp_arena_reset(&c->info_arena);
     c->info = mcp_json_copy(&c->info_arena, result);
+    c->ready_at = c->now;
     c->version = version;
     c->era = version == MCPI_VERSION_MODERN ? MCP_ERA_MODERN : MCP_ERA_LEGACY;
     mcpi_client_enter_phase(c, MCPI_PHASE_READY, -1);
@@ -11665,15 +12085,9 @@ static void mcpi_client_ready(mcp_client *c, int version, const mcp_json *result
         if (mcpi_client_end(c) != MCP_OK) c->info = NULL;
     }
     if (!c->info) { mcpi_client_no_memory(c); return; }
-    for (id = 1; id <= last; id++) {
-        mcpi_entry *e = (mcpi_entry *)mcpi_slots_get(&c->slots, id);
-        mcpi_parts p;
-        int status;
-        if (!e || e->kind != MCPI_ENTRY_CALL) continue;
-        mcpi_call_parts(e->call, &p);
-        status = mcpi_call_start(c, e->call, &p);
-        if (status != MCP_OK) mcpi_call_later(c, e->call, status, NULL);
-    }
+    for (; (e = (mcpi_entry *)mcpi_slots_any(&c->slots, c->before, &from)) != NULL; from++) mcpi_client_resume(c, e);
+    for (id = c->before + 1; id <= last; id++)
+        if ((e = (mcpi_entry *)mcpi_slots_get(&c->slots, id)) != NULL) mcpi_client_resume(c, e);
     c->told = true;
     if (!c->d.on_ready) return;
     c->nest++;
@@ -12137,13 +12551,13 @@ static bool mcpi_client_spawn(mcp_client *c)
     how.capture_stderr = c->d.capture_stderr;
     how.alloc = &c->d.alloc;
     why[0] = 0;
+    c->child_gone = false;
     status = mcpi_child_start(&c->child, &how, why, sizeof why);
     if (status == MCP_OK) status = mcp_io_fds(&c->d.alloc, c->child.out, c->child.in, false, &io);
     if (status != MCP_OK) {
         mcpi_client_fail(c, status, "%s", why[0] ? why : mcp_strerror(status));
         return false;
     }
-    c->child_gone = false;
     c->tail_len = 0;
     c->tail_cut = false;
     mcpi_client_bind(c, &io);
@@ -12207,8 +12621,43 @@ static void mcpi_client_check_child(mcp_client *c)
     if (c->child_gone) mcpi_client_lost(c);
 }
 
+/* A server that was ready has gone. Is it to be started again? Its subscriptions then go back to where they were before
+   the handshake, and the questions of either side, the program's calls apart, are over. */
+static bool mcpi_client_mourn(mcp_client *c)
+{
+    mcpi_entry *e;
+    size_t from = 0;
+    if (c->era == MCP_ERA_BOTH) return false;
+    if (c->info && c->now - c->ready_at >= MCPI_STEADY_MS) c->crashes = 0;
+    if (c->crashes >= c->d.max_restarts) return false;
+    c->crashes++;
+    for (; (e = (mcpi_entry *)mcpi_slots_any(&c->slots, c->slots.last, &from)) != NULL; from++) {
+        mcpi_call *k = e->call;
+        if (e->kind == MCPI_ENTRY_ASK) mcpi_ask_free(c, k);
+        else if (e->kind == MCPI_ENTRY_CALL && k->quiet) {
+            mcpi_call_unwire(c, k);
+            mcpi_call_free(c, k);
+            c->quiet--;
+            c->live--;
+        } else if (e->kind == MCPI_ENTRY_CALL && k->known == MCPI_METHOD_LISTEN) {
+            mcpi_call_unwire(c, k);
+            mcpi_slots_deadline(&c->slots, &k->head.item, MCP_NEVER);
+            k->len[MCPI_PART_INPUT] = 0;
+            k->end = k->rounds = 0;
+            k->acked = false;
+        }
+    }
+    while (c->kept_old) mcpi_kept_evict(c, c->kept_old);
+    if (c->info) c->before = c->slots.last;
+    c->bereft = c->info != NULL;
+    c->info = NULL;
+    c->told = c->refused = c->offered_again = c->probed_again = false;
+    c->log_level = 0;
+    return true;
+}
+
 /* Lost, and nothing more to come: the child and its group are cleared away. One that died of the probe is
-   started again, once. */
+   started again, once; one that was ready, as often as the program says. */
 static void mcpi_client_bury(mcp_client *c)
 {
     char how[96];
@@ -12219,13 +12668,26 @@ static void mcpi_client_bury(mcp_client *c)
         (void)mcpi_say(how, sizeof how, "closed the connection");
     c->deaf = true;
     if (!c->child.pid) mcpi_client_fail(c, MCP_ERR_CLOSED, "the server closed the connection");
-    else if (!c->told && !c->restarted && c->d.era == MCP_ERA_BOTH) {
+    else if (c->era == MCP_ERA_BOTH && !c->restarted && c->d.era == MCP_ERA_BOTH) {
         mcpi_client_log(c, 2, "server \"%s\" %s when asked server/discover; it is started again", name, how);
         c->restart = true;
-        mcpi_client_enter_phase(c, MCPI_PHASE_FLUSH, 0);
+    } else if (mcpi_client_mourn(c)) {
+        (void)mcpi_client_say(c, MCP_ERR_CLOSED, "server \"%s\" %s%s%.*s", name, how, n ? "; its last words: " : "",
+                              (int)n, words);
+        mcpi_client_log(c, 1, "%s; it is started again (%d of %d)", c->error, c->crashes, c->d.max_restarts);
+        c->restart = true;
     } else
         mcpi_client_fail(c, MCP_ERR_CLOSED, "server \"%s\" %s%s%.*s", name, how,
                          n ? "; its last words: " : "", (int)n, words);
+    if (c->restart) mcpi_client_enter_phase(c, MCPI_PHASE_FLUSH, 0);
+}
+
+/* How long a server that has crashed is left alone before it is started again. */
+static int mcpi_client_pause(const mcp_client *c)
+{
+    int ms = MCPI_PAUSE_MS, i;
+    for (i = 1; i < c->crashes && ms < MCPI_PAUSE_MAX; i++) ms *= 2;
+    return !c->crashes ? 0 : ms < MCPI_PAUSE_MAX ? ms : MCPI_PAUSE_MAX;
 }
 #else
 static void mcpi_client_bury(mcp_client *c)
@@ -12247,11 +12709,13 @@ static void mcpi_client_finish(mcp_client *c)
     c->child.pid = 0;
 #endif
     if (!c->restart) { mcpi_client_enter_phase(c, MCPI_PHASE_ENDED, -1); return; }
-    c->restart = false;
-    c->restarted = true;
+    c->restart = c->st.eof = c->st.broken = false;
     mcpi_entry_drop(c, &c->probe);
     mcpi_entry_drop(c, &c->init);
-    mcpi_client_start(c);
+#ifndef MCP_NO_POSIX
+    if (c->era == MCP_ERA_BOTH) c->restarted = true;
+    mcpi_client_enter_phase(c, MCPI_PHASE_PAUSE, mcpi_client_pause(c));
+#endif
 }
 
 /* Output has drained or never will: the server's stdin is closed, which asks it to end. */
@@ -12305,6 +12769,7 @@ static void mcpi_client_tick(mcp_client *c)
 #endif
         due = c->now >= c->timer;
         switch (c->phase) {
+        case MCPI_PHASE_PAUSE: if (due) mcpi_client_start(c); break;
         case MCPI_PHASE_START: mcpi_client_start_tick(c); break;
         case MCPI_PHASE_LOST:  if (due || mcpi_client_silent(c)) mcpi_client_bury(c); break;
         case MCPI_PHASE_FLUSH: if (due || mcpi_client_drained(c)) mcpi_client_hang_up(c); break;
@@ -12342,6 +12807,22 @@ static void mcpi_client_settle_all(mcp_client *c)
         else from++;
     }
     if (c->live) mcpi_client_settle_done(c);
+}
+
+/* The server has gone, and will be started again: tells those who waited for it. What they say in return waits for the
+   next one. */
+static void mcpi_client_settle_bereft(mcp_client *c)
+{
+    char why[sizeof c->error];
+    size_t from = 0;
+    mcpi_entry *e;
+    memcpy(why, c->error, sizeof why);
+    c->bereft = false;
+    while (!c->freed && (e = (mcpi_entry *)mcpi_slots_any(&c->slots, c->before, &from)) != NULL) {
+        if (e->kind == MCPI_ENTRY_CALL && e->call->known != MCPI_METHOD_LISTEN)
+            mcpi_call_fail(c, e->call, MCP_ERR_CLOSED, why);
+        else from++;
+    }
 }
 
 #ifndef MCP_NO_POSIX
@@ -12398,6 +12879,7 @@ static void mcpi_client_turn(mcp_client *c)
         mcpi_client_due(c, c->now);
         mcpi_client_settle_done(c);
         if (!mcpi_client_leaving(c)) mcpi_client_tick(c);
+        if (c->bereft && c->status == MCP_OK) mcpi_client_settle_bereft(c);
         if (c->status != MCP_OK && !c->freed) mcpi_client_settle_all(c);
     }
     mcpi_client_flush(c);
@@ -12512,15 +12994,16 @@ static bool mcpi_client_describe(mcp_client *c, const mcp_client_desc *d)
     return c->meta != NULL;
 }
 
-/* Starts the server, if that is ours to do, and the handshake. */
+/* Starts the server, if that is ours to do, and the handshake, which goes by what is known of an earlier one. */
 static void mcpi_client_start(mcp_client *c)
 {
+    if (c->crashes) c->start_end = mcpi_after(c->now, c->d.start_timeout_ms);
 #ifndef MCP_NO_POSIX
     if (c->argv && !mcpi_client_spawn(c)) return;
 #endif
     c->heard = false;
     mcpi_client_enter_phase(c, MCPI_PHASE_START, 0);
-    if (c->restarted || c->d.era == MCP_ERA_LEGACY) mcpi_client_initialize(c);
+    if (c->restarted || c->d.era == MCP_ERA_LEGACY || c->era == MCP_ERA_LEGACY) mcpi_client_initialize(c);
     else mcpi_client_probe(c);
 }
 
