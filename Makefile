@@ -4,8 +4,8 @@
 #   make demo       a client talks to a server, in some seconds
 #   make test       all that needs only a C compiler; under a minute
 #   make check      all that can run here; prints a line for each thing that is missing
-#   make check-...  one of them: compile budget asan msan m32 s390x valgrind analyze json-suite faults names peers
-#   make fuzz       libFuzzer on JSON, framing, server, client, and both over descriptors, FUZZ_SECONDS (60) each; needs clang
+#   make check-...  one of them: compile budget asan msan m32 s390x valgrind analyze json-suite patterns faults names peers
+#   make fuzz       libFuzzer on JSON, patterns, framing, server, client, and both over descriptors, FUZZ_SECONDS (60) each; needs clang
 #   make soak       server and clients under random load for SOAK_SECONDS (30)
 #   make mutate     breaks mcp.h in one place at a time and sees that a test notices; half an hour, or SAMPLE=18: every 18th
 #   make coverage   which lines of mcp.h no test program reaches; needs gcc and gcov
@@ -70,7 +70,7 @@ test:
 check:
 	@LIMIT=900 PROGRAMS='examples/*.c tests/fixtures/faults_*.c tests/fixtures/conformance_*.c tests/fixtures/peer_client.c tests/fixtures/scripted_server.c' $(RUN) tests/test_*.c tests/examples.sh tests/readme.sh tests/budget.sh tests/stale.sh tests/counts.sh \
 	    tests/compile/matrix.sh tests/analyze.sh tests/asan.sh tests/msan.sh tests/valgrind.sh tests/m32.sh tests/s390x.sh \
-	    tests/json_suite.sh tests/faults.sh tests/wire.sh tests/conformance.sh tests/names.sh tests/peers/check.sh
+	    tests/json_suite.sh tests/pattern_peer.sh tests/faults.sh tests/wire.sh tests/conformance.sh tests/names.sh tests/peers/check.sh
 
 coverage:
 	@$(RUN) -v tests/coverage.sh
@@ -105,6 +105,8 @@ check-analyze:
 	@$(RUN) -v tests/analyze.sh
 check-json-suite: fixtures
 	@$(RUN) -v tests/json_suite.sh
+check-patterns:
+	@$(RUN) -v tests/pattern_peer.sh
 check-faults: fixtures
 	@$(RUN) -v tests/faults.sh
 check-peers: examples fixtures
@@ -131,4 +133,4 @@ clean:
 	rm -rf $(B)
 
 .PHONY: bench coverage fuzz mutate soak all examples fixtures demo test check check-compile check-budget check-asan check-msan check-m32 check-s390x \
-        check-valgrind check-analyze check-json-suite check-faults check-peers check-conformance check-wire check-names install uninstall clean
+        check-valgrind check-analyze check-json-suite check-patterns check-faults check-peers check-conformance check-wire check-names install uninstall clean

@@ -4616,11 +4616,12 @@ enum {
 };
 
 /* An instruction is a word: what to do in its lowest four bits, above them a character, a class, a place or a
-   distance. Those before MCPI_OP_COUNT take a character; the others do not. */
+   distance. Those before MCPI_OP_LOOP take a character; the others do not. */
 enum {
     MCPI_OP_CHAR, MCPI_OP_CLASS, MCPI_OP_SET,
+    MCPI_OP_LOOP,                           /* then the instruction for a character that may come any number of times */
     MCPI_OP_COUNT,                          /* least, most, place of its counters; then MCPI_OP_COUNTED */
-    MCPI_OP_COUNTED,                        /* the instruction for one character that is counted */
+    MCPI_OP_COUNTED,                        /* then the instruction for the character that is counted */
     MCPI_OP_FORK, MCPI_OP_JUMP, MCPI_OP_START, MCPI_OP_END, MCPI_OP_EDGE, MCPI_OP_NO_EDGE, MCPI_OP_MATCH
 };
 #define MCPI_COUNT_WORDS 6                  /* COUNT, least, most, counters, COUNTED, the character */
@@ -4649,9 +4650,15 @@ static uint32_t mcpi_utf8_take(const char **p, const char *end)
 
 /* -- classes of characters */
 
-/* A class is twice its number, plus 1 for all characters that are not in it. */
-enum { MCPI_CLASS_DOT = 0, MCPI_CLASS_PROPERTY = 4, MCPI_CLASS_COUNT = 8, MCPI_IS_CLASS = 1 << 24 };
-static const char mcpi_kindescapes[] = "..dDwWsS";
+/* A class is twice its number, plus 1 for all characters that are not in it: `.`, \d, \w, \s and the properties letter,
+   mark, number, decimal digit. */
+enum { MCPI_CLASS_DOT = 0, MCPI_CLASS_PROPERTY = 4, MCPI_IS_CLASS = 1 << 24 };
+static const uint32_t mcpi_class_ascii[8][4] = {
+    { 0xFFFFDBFF, 0xFFFFFFFF, 0xFFFFFFFF, 0xFFFFFFFF }, { 0, 0x03FF0000, 0, 0 },
+    { 0, 0x03FF0000, 0x87FFFFFE, 0x07FFFFFE }, { 0x00003E00, 1, 0, 0 },
+    { 0, 0, 0x07FFFFFE, 0x07FFFFFE }, { 0, 0, 0, 0 }, { 0, 0x03FF0000, 0, 0 }, { 0, 0x03FF0000, 0, 0 }
+};
+static const char mcpi_class_escapes[] = "..dDwWsS";
 static const char mcpi_property_names[] =
     "L\0" "Letter\0" "M\0" "Mark\0" "Combining_Mark\0" "N\0" "Number\0" "Nd\0" "Decimal_Number\0" "digit\0";
 static const char mcpi_property_of[] = "\4\4\5\5\5\6\6\7\7\7";
@@ -4709,16 +4716,14 @@ static bool mcpi_is_word(uint32_t c)
     return c - '0' < 10 || (c | 32) - 'a' < 26 || c == '_';
 }
 
+/* Is a code point beyond ASCII in the class of that number? */
 static bool mcpi_in_class(uint32_t c, unsigned number)
 {
-    switch (number) {
-    case 0:  return c != '\n' && c != '\r' && c != 0x2028 && c != 0x2029;
-    case 1:  return c - '0' < 10;
-    case 2:  return mcpi_is_word(c);
-    case 3:  return c - 9 < 5 || c == ' ' || c == 0xA0 || c == 0x1680 || c - 0x2000 < 11 || c == 0x2028 ||
-                    c == 0x2029 || c == 0x202F || c == 0x205F || c == 0x3000 || c == 0xFEFF;
-    default: return mcpi_has_property(c, (int)number - MCPI_CLASS_PROPERTY);
-    }
+    bool line = c == 0x2028 || c == 0x2029;
+    if (number >= MCPI_CLASS_PROPERTY) return mcpi_has_property(c, (int)number - MCPI_CLASS_PROPERTY);
+    if (number == MCPI_CLASS_DOT) return !line;
+    return number == 3 && (line || c == 0xA0 || c == 0x1680 || c - 0x2000 < 11 || c == 0x202F || c == 0x205F ||
+                           c == 0x3000 || c == 0xFEFF);
 }
 
 /* -- reading a pattern */
@@ -4850,8 +4855,8 @@ static uint32_t mcpi_regex_escape(mcpi_regex *r, bool in_set)
     if (r->p == r->end) return mcpi_regex_malformed(r, "malformed: it ends in a backslash");
     c = mcpi_utf8_take(&r->p, r->end);
     if (c - '0' >= 10 && (c | 32) - 'a' >= 26) return c;
-    at = strchr(mcpi_kindescapes, (int)c);
-    if (at) return MCPI_IS_CLASS | (uint32_t)(at - mcpi_kindescapes);
+    at = strchr(mcpi_class_escapes, (int)c);
+    if (at) return MCPI_IS_CLASS | (uint32_t)(at - mcpi_class_escapes);
     at = strchr(letters, (int)c);
     if (at) return (unsigned char)meanings[at - letters];
     switch (c) {
@@ -4891,9 +4896,11 @@ static void mcpi_regex_set_add(mcpi_regex *r, uint32_t at, uint32_t low, uint32_
 
 static void mcpi_regex_set_class(mcpi_regex *r, uint32_t at, uint32_t kind)
 {
-    uint32_t c;
-    for (c = 0; r->sets && c < 0x80; c++)
-        if (mcpi_in_class(c, (kind & 15) >> 1) != (kind & 1)) r->sets[at + (c >> 5)] |= 1u << (c & 31);
+    uint32_t i;
+    for (i = 0; r->sets && i < 4; i++) {
+        uint32_t bits = mcpi_class_ascii[kind >> 1 & 7][i];
+        r->sets[at + i] |= kind & 1 ? ~bits : bits;
+    }
     mcpi_regex_set_add(r, at, kind, kind);
 }
 
@@ -4994,7 +5001,15 @@ static void mcpi_regex_count(mcpi_regex *r, uint32_t least, uint32_t most)
     mcpi_regex_emit(r, 0);
     mcpi_regex_emit(r, MCPI_OP_COUNTED);
     mcpi_regex_emit(r, taken);
-    r->last = MCPI_OP_JUMP;                 /* together they are no single character */
+}
+
+/* The character that the last word takes any number of times, or once and then any number of times. */
+static void mcpi_regex_loop(mcpi_regex *r, uint32_t least)
+{
+    uint32_t taken = r->last;
+    r->size -= !least;
+    mcpi_regex_emit(r, MCPI_OP_LOOP);
+    mcpi_regex_emit(r, taken);
 }
 
 /* The code from `start` on, `least` to `most` times: it is written down as often as it may come, each time that is one
@@ -5008,8 +5023,9 @@ static void mcpi_regex_repeat(mcpi_regex *r, uint32_t start, uint32_t least, uin
         mcpi_regex_insert(r, start, mcpi_pattern_leap(MCPI_OP_JUMP, start, r->size + 1));
         return;
     }
-    if (size == 1 && MCPI_OP(r->last) < MCPI_OP_COUNT && (most == MCPI_MANY ? least > 1 : most > 1)) {
-        mcpi_regex_count(r, least, most);
+    if (size == 1 && MCPI_OP(r->last) < MCPI_OP_LOOP && most > 1) {
+        if (most != MCPI_MANY || least > 1) mcpi_regex_count(r, least, most);
+        else mcpi_regex_loop(r, least);
         return;
     }
     all = (uint64_t)size * times + (most == MCPI_MANY ? 1u + !least : most - least);
@@ -5024,7 +5040,6 @@ static void mcpi_regex_repeat(mcpi_regex *r, uint32_t start, uint32_t least, uin
     }
     if (most == MCPI_MANY && least) mcpi_regex_emit(r, mcpi_pattern_leap(MCPI_OP_FORK, r->size, r->size - size));
     else if (most == MCPI_MANY) mcpi_regex_emit(r, mcpi_pattern_leap(MCPI_OP_JUMP, r->size, start));
-    r->last = MCPI_OP_JUMP;
 }
 
 /* At a |: a fork before the branch that ends here, and behind it a jump to the end of the group. These jumps form a
@@ -5045,7 +5060,6 @@ static void mcpi_regex_close(mcpi_regex *r, const mcpi_regex_group *g)
         next = *jump == MCPI_OP_JUMP ? 0 : at + MCPI_ARG(*jump) - MCPI_FAR;
         *jump = mcpi_pattern_leap(MCPI_OP_JUMP, at - 1, r->size);
     }
-    if (g->chain) r->last = MCPI_OP_JUMP;
 }
 
 /* Behind a (. */
@@ -5165,14 +5179,14 @@ typedef struct mcpi_pattern {
 /* How many spans there can be: between two lie most - least + 2 places or more, and none is older than `most`. */
 static uint32_t mcpi_counter_spans(uint32_t least, uint32_t most)
 {
-    return most / (most - least + 2) + 2;
+    return most / (most - least + 2) + 1;
 }
 
 /* At place `at`: forgets counts that are over `most`. Whether one is at `least` or more. */
 static bool mcpi_counter_done(uint32_t *cell, const uint32_t *count, uint32_t at)
 {
-    uint32_t spans = mcpi_counter_spans(count[1], count[2]);
-    for (; cell[1] && at - cell[3 + 2 * cell[0]] > count[2]; cell[1]--) cell[0] = (cell[0] + 1) % spans;
+    for (; cell[1] && at - cell[3 + 2 * cell[0]] > count[2]; cell[1]--)
+        cell[0] = (cell[0] + 1) % mcpi_counter_spans(count[1], count[2]);
     return cell[1] && at - cell[2 + 2 * cell[0]] >= count[1];
 }
 
@@ -5230,102 +5244,122 @@ typedef struct mcpi_search {
     uint32_t *marks;                        /* of each instruction: where it was tried last */
     uint32_t *verdicts;                     /* of each set: the last character beyond ASCII twice, 1 if it is in */
     uint32_t *cells;
-    uint32_t c, at;                         /* the character, and its number from 1 */
-    unsigned known, in;                     /* classes that the character was looked up in, and those it is in */
+    uint64_t steps;                         /* that may still be taken */
+    uint32_t c;                             /* the last character beyond ASCII that was looked up in classes ... */
+    unsigned known, in;                     /* ... in these, and it is in those */
 } mcpi_search;
 
 #define MCPI_NO_CHAR 0x110000               /* before the first and behind the last */
+#define MCPI_SET_STEP 8                     /* pairs of a set, looked through in the time of one instruction */
+#define MCPI_PROPERTY_STEPS 64
 
-static bool mcpi_search_class(mcpi_search *s, uint32_t kind)
+static void mcpi_search_pay(mcpi_search *s, uint32_t steps)
 {
-    unsigned bit = 1u << (kind >> 1 & 7);
+    s->steps = s->steps > steps ? s->steps - steps : 0;
+}
+
+static bool mcpi_search_class(mcpi_search *s, uint32_t kind, uint32_t c)
+{
+    unsigned number = kind >> 1 & 7, bit = 1u << number;
+    if (s->c != c) { s->c = c; s->known = s->in = 0; }
     if (!(s->known & bit)) {
+        if (number >= MCPI_CLASS_PROPERTY) mcpi_search_pay(s, MCPI_PROPERTY_STEPS);
         s->known |= bit;
-        if (mcpi_in_class(s->c, kind >> 1 & 7)) s->in |= bit;
+        if (mcpi_in_class(c, number)) s->in |= bit;
     }
     return ((s->in & bit) != 0) != (kind & 1);
 }
 
-static bool mcpi_search_set(mcpi_search *s, const uint32_t *set)
+static bool mcpi_search_set(mcpi_search *s, const uint32_t *set, uint32_t c)
 {
     const uint32_t *pair = set + MCPI_SET_HEAD, *end = pair + (set[4] & ~1u);
     uint32_t *verdict = &s->verdicts[set[5]];
     bool in = false;
-    if (s->c < 0x80) return set[s->c >> 5] >> (s->c & 31) & 1;
-    if (*verdict >> 1 == s->c) return *verdict & 1;
+    if (*verdict >> 1 == c) return *verdict & 1;
     for (; pair < end && !in; pair += 2)
-        in = pair[0] & MCPI_IS_CLASS ? mcpi_search_class(s, pair[0]) : pair[0] <= s->c && s->c <= pair[1];
+        in = pair[0] & MCPI_IS_CLASS ? mcpi_search_class(s, pair[0], c) : pair[0] <= c && c <= pair[1];
+    mcpi_search_pay(s, (uint32_t)(pair - set) / 2 / MCPI_SET_STEP);
     in = in != (set[4] & 1);
-    *verdict = s->c << 1 | (uint32_t)in;
+    *verdict = c << 1 | (uint32_t)in;
     return in;
 }
 
 /* Does this instruction take the character? */
-static bool mcpi_search_takes(mcpi_search *s, uint32_t word)
+static inline bool mcpi_search_takes(mcpi_search *s, uint32_t word, uint32_t c)
 {
-    if (s->c == MCPI_NO_CHAR) return false;
-    switch (MCPI_OP(word)) {
-    case MCPI_OP_CHAR:  return s->c == MCPI_ARG(word);
-    case MCPI_OP_CLASS: return mcpi_search_class(s, MCPI_ARG(word));
-    default:            return mcpi_search_set(s, s->p->sets + MCPI_ARG(word));
+    uint32_t arg = MCPI_ARG(word);
+    bool set = MCPI_OP(word) == MCPI_OP_SET;
+    if (MCPI_OP(word) == MCPI_OP_CHAR) return c == arg;
+    if (c < 0x80) {
+        const uint32_t *bits = set ? s->p->sets + arg : mcpi_class_ascii[arg >> 1];
+        return (bits[c >> 5] >> (c & 31) & 1) != (set ? 0 : arg & 1);
     }
+    if (c == MCPI_NO_CHAR) return false;
+    return set ? mcpi_search_set(s, s->p->sets + arg, c) : mcpi_search_class(s, arg, c);
 }
 
+/* At each place of the text: `now` are the instructions that go on from the place before, and grows as they fork;
+   `next` those that have taken the character. No instruction is tried twice at a place, so neither list outgrows the
+   program. */
 static int mcpi_search_run(mcpi_search *s, const char *text, size_t n, uint16_t *now, uint16_t *next)
 {
     const uint32_t *code = s->p->code;
+    uint32_t *marks = s->marks, before, c = MCPI_NO_CHAR, at, count = 0, coming, i, pc, word;
     const char *end = text + n;
-    uint32_t before = MCPI_NO_CHAR, count = 0, coming, i, pc, word;
-    for (s->at = 1;; s->at++) {
+    for (at = 1;; at++) {
         uint16_t *other = now;
-        s->c = text < end ? mcpi_utf8_take(&text, end) : MCPI_NO_CHAR;
-        s->known = s->in = 0;
-        if (s->at == 1 || code[0] != MCPI_OP_START) now[count++] = 0;
+        before = c;
+        c = text == end ? MCPI_NO_CHAR : *text & 0x80 ? mcpi_utf8_take(&text, end) : (unsigned char)*text++;
+        if (at == 1 || code[0] != MCPI_OP_START) now[count++] = 0;
         else if (!count) return 0;
         for (i = coming = 0; i < count; i++)
-            for (pc = now[i]; s->marks[pc] != s->at;) {
-                s->marks[pc] = s->at;
+            for (pc = now[i]; marks[pc] != at;) {
+                if (s->steps == 0) return MCP_ERR_LIMIT;
+                s->steps--;
+                marks[pc] = at;
                 word = code[pc];
                 switch (MCPI_OP(word)) {
-                case MCPI_OP_MATCH:   return 1;
-                case MCPI_OP_FORK:    now[count++] = (uint16_t)(pc + MCPI_ARG(word) - MCPI_FAR); pc++; continue;
-                case MCPI_OP_JUMP:    pc += MCPI_ARG(word) - MCPI_FAR; continue;
-                case MCPI_OP_START:   if (s->at == 1) { pc++; continue; } break;
-                case MCPI_OP_END:     if (s->c == MCPI_NO_CHAR) { pc++; continue; } break;
-                case MCPI_OP_EDGE:
-                case MCPI_OP_NO_EDGE:
-                    if ((mcpi_is_word(before) == mcpi_is_word(s->c)) == (MCPI_OP(word) == MCPI_OP_EDGE)) break;
-                    pc++;
+                case MCPI_OP_LOOP:
+                    if (mcpi_search_takes(s, code[pc + 1], c)) next[coming++] = (uint16_t)pc;
+                    pc += 2;
                     continue;
                 case MCPI_OP_COUNT:
-                    if (!mcpi_search_takes(s, code[pc + MCPI_COUNT_WORDS - 1])) break;
-                    mcpi_counter_begin(s->cells + code[pc + 3], code + pc, s->at);
+                    if (!mcpi_search_takes(s, code[pc + MCPI_COUNT_WORDS - 1], c)) break;
+                    mcpi_counter_begin(s->cells + code[pc + 3], code + pc, at);
                     pc += MCPI_COUNT_WORDS - 2;
                     continue;
                 case MCPI_OP_COUNTED: {
                     const uint32_t *counted = code + pc - (MCPI_COUNT_WORDS - 2);
                     uint32_t *cell = s->cells + counted[3];
-                    bool done = mcpi_counter_done(cell, counted, s->at);
-                    if (mcpi_search_takes(s, code[pc + 1])) next[coming++] = (uint16_t)pc;
+                    bool done = mcpi_counter_done(cell, counted, at);
+                    if (mcpi_search_takes(s, code[pc + 1], c)) next[coming++] = (uint16_t)pc;
                     else cell[1] = 0;
-                    if (done) { pc += 2; continue; }
-                    break;
+                    if (!done) break;
+                    pc += 2;
+                    continue;
                 }
-                default: if (mcpi_search_takes(s, word)) next[coming++] = (uint16_t)(pc + 1);
+                case MCPI_OP_FORK:  now[count++] = (uint16_t)(pc + MCPI_ARG(word) - MCPI_FAR); pc++; continue;
+                case MCPI_OP_JUMP:  pc += MCPI_ARG(word) - MCPI_FAR; continue;
+                case MCPI_OP_START: if (at != 1) break; pc++; continue;
+                case MCPI_OP_END:   if (c != MCPI_NO_CHAR) break; pc++; continue;
+                case MCPI_OP_EDGE:  if (mcpi_is_word(before) == mcpi_is_word(c)) break; pc++; continue;
+                case MCPI_OP_NO_EDGE: if (mcpi_is_word(before) != mcpi_is_word(c)) break; pc++; continue;
+                case MCPI_OP_MATCH: return 1;
+                default: if (mcpi_search_takes(s, word, c)) next[coming++] = (uint16_t)(pc + 1);
                 }
                 break;
             }
-        if (s->c == MCPI_NO_CHAR) return 0;
-        before = s->c;
+        if (c == MCPI_NO_CHAR) return 0;
         count = coming;
         now = next;
         next = other;
     }
 }
 
-/* Does the pattern match somewhere in s (UTF-8)? 1 or 0, or MCP_ERR_MEMORY. What it needs of `scratch` is free again
-   afterwards. */
-static MCP_UNUSED int mcpi_pattern_find(const mcpi_pattern *p, const char *s, size_t n, mcp_arena *scratch)
+/* Does the pattern match somewhere in s (UTF-8)? 1 or 0, MCP_ERR_MEMORY, or MCP_ERR_LIMIT: it would take more than
+   *steps, from which those are taken that it took. What it needs of `scratch` is free again afterwards. */
+static MCP_UNUSED int mcpi_pattern_search(const mcpi_pattern *p, const char *s, size_t n, mcp_arena *scratch,
+                                          uint64_t *steps)
 {
     mcpi_search search;
     uint32_t few[256], *words = few;
@@ -5341,13 +5375,23 @@ static MCP_UNUSED int mcpi_pattern_find(const mcpi_pattern *p, const char *s, si
     search.marks = words;
     search.verdicts = words + p->size;
     search.cells = search.verdicts + p->set_count;
+    search.steps = *steps;
+    search.c = MCPI_NO_CHAR;
     lists = (uint16_t *)(void *)(words + zeroed);
     found = mcpi_search_run(&search, s, n, lists, lists + p->size + 1);
+    *steps = search.steps;
     if (words != few) {                     /* nothing was taken since */
         scratch->left += (size_t)(scratch->next - (char *)words);
         scratch->next = (char *)words;
     }
     return found;
+}
+
+/* The same with as many steps as it takes: `size` for each character at most, and those for sets. */
+static MCP_UNUSED int mcpi_pattern_find(const mcpi_pattern *p, const char *s, size_t n, mcp_arena *scratch)
+{
+    uint64_t steps = UINT64_MAX;
+    return mcpi_pattern_search(p, s, n, scratch, &steps);
 }
 #endif /* MCP_NO_VALIDATE */
 #ifndef MCP_NO_SANITIZE
