@@ -62,7 +62,7 @@
        MCP_NO_CLIENT       everywhere      without the client and what only it needs: replies, the pending table
                                            (saves about a third)
        MCP_NO_VALIDATE     everywhere      without the check of values against JSON Schema
-       MCP_NO_SANITIZE     everywhere      without the fitting of schemas to providers of models, and function calling
+       MCP_NO_SANITIZE     everywhere      without what is for models: fitting of schemas, names, function calling
        MCP_NO_POSIX        everywhere      without descriptors, processes, sockets, clock: bytes in and out by your
                                            own mcp_io, time by now_ms
        MCP_NO_PRINTF       everywhere      without the ...f functions, and so without <stdio.h>
@@ -457,9 +457,26 @@ typedef struct mcp_stats {
 
 /* == schemas: fitting ======================================================================================== */
 #ifndef MCP_NO_SANITIZE
+typedef enum mcp_profile {
+    MCP_GENERIC = 0, MCP_OPENAI, MCP_OPENAI_STRICT, MCP_ANTHROPIC, MCP_BEDROCK, MCP_MISTRAL, MCP_GEMINI,
+    MCP_GEMINI_JSON, MCP_DEEPSEEK, MCP_DEEPSEEK_STRICT, MCP_MOONSHOT, MCP_GLM, MCP_QWEN, MCP_OLLAMA, MCP_LLAMACPP
+} mcp_profile;
+typedef struct mcp_fit_desc {
+    mcp_profile profile;
+    bool   no_notes;
+    size_t max_description;
+    int    max_depth;
+    size_t max_nodes, max_bytes;
+} mcp_fit_desc;
+typedef struct mcp_fit mcp_fit;
+MCP_API const mcp_fit *mcp_schema_fit(mcp_arena *a, const mcp_json *schema, const mcp_fit_desc *d, mcp_writer *out);
+MCP_API const char *mcp_fit_notes (const mcp_fit *f);
+MCP_API bool        mcp_fit_strict(const mcp_fit *f);
+MCP_API int         mcp_schema_unfit(const mcp_fit *f, const mcp_json *args, mcp_writer *out);
 #endif /* MCP_NO_SANITIZE */
 
 /* == names =================================================================================================== */
+#ifndef MCP_NO_SANITIZE
 
 /* The name under which a model sees a tool: mcp__{server}__{tool}, of A-Z a-z 0-9 _ -, at most 64 bytes, a letter
    first, which is what all providers take. Of a pair that had to be altered (a character that is none of these, too
@@ -500,6 +517,7 @@ MCP_API const mcp_name *mcp_names_find  (mcp_names *n, const char *name);
 MCP_API const char     *mcp_names_error (const mcp_names *n);
 MCP_API size_t          mcp_names_count (const mcp_names *n);
 MCP_API void            mcp_names_free  (mcp_names *n);
+#endif /* MCP_NO_SANITIZE */
 
 /* == server ================================================================================================== */
 #ifndef MCP_NO_SERVER
@@ -879,11 +897,14 @@ typedef struct mcp_client_desc {
     int max_pending;                        /* default 4,096 */
     int max_pages;                          /* of one list; default 10,000 */
     int max_rounds;                         /* how often one call may need more input; default 10 */
+    int max_restarts;                       /* how often in a row a server (of argv) that was ready and then went by
+                                               itself is started again; default 0: never. See mcp_client_new */
     /* Room for results of lists and of resources/read, which are kept as long as the server says (ttlMs) or until it
        tells a change; default 0: none are kept. With it, a storm of the same list_changed that is read at once is
        told once, with params NULL.
        https://modelcontextprotocol.io/specification/2026-07-28/server/utilities/caching */
     size_t cache_bytes;
+    /* the handshake is over: MCP_OK, or why not; once, and again after each restart */
     void (*on_ready)(mcp_client *c, int status, void *user);
     void (*on_notify)(mcp_client *c, const char *method, const mcp_json *params, void *user);
     /* The server asks something: elicitation/create, sampling/createMessage or roots/list, if `capabilities` says
@@ -943,7 +964,14 @@ typedef struct mcp_call {
 /* A client; starts the server or takes the stream, and returns at once.
    https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/stdio. NULL only when there is no memory
    (io is still yours then); any other failure (the command was not found) is kept: calls fail with it at once,
-   mcp_client_error tells it as a sentence, and on_ready gets it from the first step, or from free. */
+   mcp_client_error tells it as a sentence, and on_ready gets it from the first step, or from free.
+
+   With max_restarts, the loss of a server that was ready does not end the client. What was pending fails at once with
+   MCP_ERR_CLOSED and says how the server ended; nothing of it is sent a second time. The server is started again after
+   100 ms, and after twice as long each time until it has been ready for a minute, at most 10 s; what is sent meanwhile
+   waits for it. Then subscriptions are asked for again under the ids that they have (on_notify gets their
+   acknowledgements anew; what changed in between was not told), nothing is left in the cache, and on_ready is called.
+   When it has died too often, or cannot be started, the client ends as it does without. */
 MCP_API mcp_client *mcp_client_new   (const mcp_client_desc *d);
 /* Ends: fails what is pending with MCP_ERR_CLOSED (calling back, before it returns), closes the server's stdin, waits
    grace_ms, SIGTERM to its process group, waits grace_ms, SIGKILL, reaps. Blocks at most 2 * grace_ms + a little;
@@ -970,8 +998,8 @@ MCP_API int         mcp_client_cancel(mcp_client *c, mcp_id id, const char *reas
    what the server will tell, then notifications/tools/list_changed and its like and notifications/resources/updated.
    The _meta of modern ones names the subscription. Legacy servers tell all list changes, asked for or not.
    Goes on until mcp_client_cancel(id). `ended` (may be NULL) is called once: MCP_OK, the server has ended it in good
-   order; MCP_ERR_CANCELLED, you have; MCP_ERR_CLOSED, the connection was lost; or why it could not begin. No time-out
-   once it is acknowledged. Returns an id as mcp_client_send does, or 0. */
+   order; MCP_ERR_CANCELLED, you have; MCP_ERR_CLOSED, the connection is lost for good; or why it could not begin. No
+   time-out once it is acknowledged. Returns an id as mcp_client_send does, or 0. */
 MCP_API mcp_id      mcp_client_listen(mcp_client *c, unsigned lists, const char *const *uris, mcp_reply_fn ended,
                                       void *user);
 /* Sends a notification. params: JSON object text or NULL. MCP_ERR_MISUSE before the client is ready. */
@@ -986,7 +1014,7 @@ MCP_API int         mcp_client_answer(mcp_client *c, mcp_id ask, int status, con
 MCP_API mcp_poster *mcp_client_poster(mcp_client *c);
 #endif
 
-/* the result of server/discover or initialize; NULL until ready */
+/* the result of server/discover or initialize; NULL until ready, and while the server is started again */
 MCP_API const mcp_json *mcp_client_info    (const mcp_client *c);
 MCP_API const char     *mcp_client_protocol(const mcp_client *c);           /* "2025-11-25", ...; NULL until ready */
 /* MCP_ERA_MODERN or _LEGACY; MCP_ERA_BOTH: not known yet */
@@ -1010,6 +1038,90 @@ MCP_API const mcp_reply *mcp_client_call (mcp_client *c, const mcp_call *call);
 
 /* == function calling ======================================================================================== */
 #if !defined(MCP_NO_CLIENT) && !defined(MCP_NO_SANITIZE)
+
+/* Between MCP servers and the API of a model: the tools of all servers as that API's list of tools, a call that the
+   model makes as a tool call of MCP, and what came of it as the message that the API wants. A toolbox does no input or
+   output. In the terms of a program:
+
+       mcp_toolbox *b = mcp_toolbox_new(&(mcp_toolbox_desc){ .form = MCP_FORM_ANTHROPIC });
+       mcp_toolbox_add(b, "files", reply->result);             (of tools/list, per server, and again when it changes)
+       mcp_toolbox_write(b, &request, "tools");
+       ...                                                     (for each call in the model's answer:)
+       mcp_tool_call k;
+       if (mcp_toolbox_call(b, call, &arena, &k) == MCP_OK)
+           reply = mcp_client_call(client_of(k.server), &(mcp_call){ .tool = k.tool, .args = k.args });
+       mcp_toolbox_result(b, &k, reply, &answer, NULL);        (an error in k is an answer, too) */
+
+/* How requests to a provider carry tools, calls and results. */
+typedef enum mcp_form {
+    MCP_FORM_OPENAI = 0,                    /* chat completions: OpenAI, and what is compatible with it */
+    MCP_FORM_RESPONSES,                     /* OpenAI's responses */
+    MCP_FORM_ANTHROPIC,                     /* messages */
+    MCP_FORM_GEMINI,                        /* generateContent, a schema as `parameters` */
+    MCP_FORM_GEMINI_JSON                    /* generateContent, a schema as `parametersJsonSchema` */
+} mcp_form;
+
+/* All-zero means the defaults. */
+typedef struct mcp_toolbox_desc {
+    mcp_form form;
+    mcp_fit_desc fit;                       /* what is done to schemas. The profile MCP_GENERIC becomes that of the
+                                               form's own provider, but for chat completions, where it suits all */
+    size_t max_description;                 /* code points of a tool's description; 0: no limit */
+    size_t max_text;                        /* bytes of text of one result, behind which it is cut; default 100,000 */
+    size_t max_images;                      /* bytes, as base64, of the images of one result; default 5,000,000 */
+    bool no_images;                         /* the model sees no images: they become sentences */
+    mcp_allocator alloc;                    /* default: libc */
+} mcp_toolbox_desc;
+typedef struct mcp_toolbox mcp_toolbox;
+
+MCP_API mcp_toolbox *mcp_toolbox_new   (const mcp_toolbox_desc *d);         /* NULL: no memory */
+MCP_API void         mcp_toolbox_free  (mcp_toolbox *b);
+/* The tools of a server, a result of tools/list or the array in it, in place of those that it had before; `server` is
+   the name that you know it by. Nothing of `tools` is kept. A tool that cannot be used is left out and harms no other:
+   mcp_toolbox_next tells. MCP_OK; MCP_ERR_ARGUMENT: no such list; MCP_ERR_MEMORY: its tools are those from before. */
+MCP_API int          mcp_toolbox_add   (mcp_toolbox *b, const char *server, const mcp_json *tools);
+/* MCP_OK or MCP_ERR_UNKNOWN. */
+MCP_API int          mcp_toolbox_remove(mcp_toolbox *b, const char *server);
+/* Writes the `tools` array of a request: servers in the order in which they came, tools in that of their lists, and so
+   the same bytes as long as nothing changes, as caches of prompts want it. */
+MCP_API void         mcp_toolbox_write (const mcp_toolbox *b, mcp_writer *w, const char *key);
+
+/* What has become of a tool. */
+typedef struct mcp_tool_report {
+    const char *server, *tool;              /* tool: "" if it has no name */
+    const char *name;                       /* as the model knows it; NULL: it was left out */
+    bool strict;                            /* it is sent with strict: true */
+    const char *notes;                      /* what was done and why, a line each; "" nothing. Of one left out: why */
+    const void *priv;                       /* the library's */
+} mcp_tool_report;
+/* All tools, in order: mcp_tool_report t = {0}; while (mcp_toolbox_next(b, &t)) ...; with no change in between. */
+MCP_API bool mcp_toolbox_next(const mcp_toolbox *b, mcp_tool_report *t);
+
+/* What a model wants called. */
+typedef struct mcp_tool_call {
+    int status;                             /* MCP_OK; MCP_ERR_UNKNOWN: no such tool; MCP_ERR_PARSE or _INVALID: its
+                                               arguments; MCP_ERR_MEMORY. Set one of your own if it is not to be
+                                               called (MCP_ERR_DECLINED) */
+    const char *error;                      /* then a sentence for the model, which mcp_toolbox_result sends */
+    const char *id;                         /* the provider's; "" none */
+    const char *name;                       /* as the model knows the tool */
+    const char *server, *tool;              /* as the servers know it; NULL: not known */
+    const char *args;                       /* JSON text for mcp_call.args: keys and values as the server wants them */
+} mcp_tool_call;
+/* Takes a call out of what the model has answered: an item of tool_calls (chat completions), an item of `output` of
+   type function_call (responses), a block of type tool_use (Anthropic), or a part with a functionCall (Gemini); each
+   is known by itself. Arguments may be an object or the text of one. Strings live in `a`. Returns out->status. */
+MCP_API int mcp_toolbox_call(mcp_toolbox *b, const mcp_json *call, mcp_arena *a, mcp_tool_call *out);
+/* Writes what has come of it, as one more item of an array that you have opened in `w`: of `messages` (chat
+   completions), `input` (responses), the `content` of the one user message that answers all calls (Anthropic), or the
+   `parts` of one (Gemini; an image is a part of its own behind it).
+   Texts are joined with LF, images go as images where the form has room for them, anything else becomes a line that
+   says what it is; structuredContent is sent when there is no text. That it failed is visible, be it the tool, the
+   server or the connection. `r` may be NULL if k->status says why.
+   In chat completions only users show images. So with `images`, a writer in which an array is open, they go there as
+   content for a user message, which is to follow when all calls of the turn are answered; NULL: they become lines. */
+MCP_API int mcp_toolbox_result(mcp_toolbox *b, const mcp_tool_call *k, const mcp_reply *r, mcp_writer *w,
+                               mcp_writer *images);
 #endif
 
 #ifdef __cplusplus
@@ -4562,22 +4674,808 @@ int mcp_io_pair(const mcp_allocator *alloc, mcp_io ends[2])
     return MCP_OK;
 }
 
-#ifndef MCP_NO_VALIDATE
+#if !defined(MCP_NO_VALIDATE) || !defined(MCP_NO_SANITIZE)
 /* ============================================================================================================== *
  * >>schema  JSON Schema: does a value fit                                                                        *
  * ============================================================================================================== */
 
+/* -- patterns ---------------------------------------------------------------------------------------------------- */
+/* The keyword `pattern` and the keys of patternProperties are regular expressions of ECMA-262 with the flag `u`: they
+   match code points, anywhere in a string. They come from strangers and meet strings of strangers, so the matcher
+   never goes back: it follows all the ways through a pattern at once, one character after the other (Thompson, 1968;
+   Pike's machine without captures). Its work is at most the size of the program times the length of the string.
+
+   Understood are alternatives, groups of all kinds (a name says nothing), quantifiers (lazy ones match where greedy
+   ones do), sets, `.`, `^`, `$`, `\b`, `\B`, all escapes of characters, `\d`, `\w`, `\s` and their opposites, and
+   `\p{...}` of letters, marks, numbers and decimal digits. What the flag forbids and schemas use all the same means
+   what it means without the flag: an escape of any sign (`\-`), `{`, `}` and `]` that stand for themselves, `[\w-.]`.
+   Look-around and back-references are outside, which a matcher of this kind cannot do, other properties, and what has
+   one meaning here and another one in the language its author had in mind (`\A`, `\Z`, `x{,5}`, `[]x]`, octal escapes).
+
+   A pattern is read twice by the same reader: first it only counts and judges, then it writes a program of exactly that
+   size. The first half is all that >>fit needs to know what a provider will think of a pattern. */
+
+#define MCPI_PATTERN_MAX    8192u           /* words of a program, and of what a search remembers for its counters */
+#define MCPI_PATTERN_GROUPS 64              /* how deep groups may nest */
+#define MCPI_PATTERN_TEXT   ((size_t)1 << 20)
+#define MCPI_COUNT_MAX      (1u << 30)      /* more than a string has characters */
+#define MCPI_COUNT_BIG      1000u           /* over the limits of other engines */
+#define MCPI_MANY           UINT32_MAX      /* no upper bound */
+
+/* What is special about a pattern, as bits. */
+enum {
+    MCPI_PATTERN_MALFORMED      = 1 << 0,   /* or of another dialect, or too deep: not read to its end */
+    MCPI_PATTERN_LOOK_AROUND    = 1 << 1,
+    MCPI_PATTERN_BACK_REFERENCE = 1 << 2,
+    MCPI_PATTERN_UNICODE_CLASS  = 1 << 3,   /* \p{...} */
+    MCPI_PATTERN_NAMED_GROUP    = 1 << 4,
+    MCPI_PATTERN_BIG_COUNT      = 1 << 5,   /* a bound over MCPI_COUNT_BIG */
+    MCPI_PATTERN_TOO_LARGE      = 1 << 6,   /* for our own matcher */
+    MCPI_PATTERN_FROM_START     = 1 << 7,   /* every match begins at the first character: ^ in front ... */
+    MCPI_PATTERN_TO_END         = 1 << 8    /* ... and ends behind the last: $ at the end */
+};
+
+/* An instruction is a word: what to do in its lowest four bits, above them a character, a class, a place or a
+   distance. Those before MCPI_OP_COUNT take a character; the others do not. */
+enum {
+    MCPI_OP_CHAR, MCPI_OP_CLASS, MCPI_OP_SET,
+    MCPI_OP_COUNT,                          /* least, most, place of its counters; then MCPI_OP_COUNTED */
+    MCPI_OP_COUNTED,                        /* the instruction for one character that is counted */
+    MCPI_OP_FORK, MCPI_OP_JUMP, MCPI_OP_START, MCPI_OP_END, MCPI_OP_EDGE, MCPI_OP_NO_EDGE, MCPI_OP_MATCH
+};
+#define MCPI_COUNT_WORDS 6                  /* COUNT, least, most, counters, COUNTED, the character */
+#define MCPI_OP(word)  ((word) & 15)
+#define MCPI_ARG(word) ((word) >> 4)
+#define MCPI_WORD(op, arg) ((uint32_t)(arg) << 4 | (uint32_t)(op))
+#define MCPI_FAR (1u << 20)                 /* a distance of 0: they go both ways */
+
+static uint32_t mcpi_pattern_leap(unsigned op, uint32_t from, uint32_t to)
+{
+    return MCPI_WORD(op, to - from + MCPI_FAR);
+}
+
+/* The code point at *p, behind which it moves; U+FFFD for a byte that begins none. */
+static uint32_t mcpi_utf8_take(const char **p, const char *end)
+{
+    const unsigned char *u = (const unsigned char *)*p;
+    uint32_t c = u[0];
+    int i, n = c < 0x80 ? 1 : mcpi_utf8(*p, end);
+    *p += n < 0 ? 1 : n;
+    if (n < 0) return 0xFFFD;
+    if (n > 1) c &= 0x7Fu >> n;
+    for (i = 1; i < n; i++) c = c << 6 | (u[i] & 0x3Fu);
+    return c;
+}
+
+/* -- classes of characters */
+
+/* A class is twice its number, plus 1 for all characters that are not in it. */
+enum { MCPI_CLASS_DOT = 0, MCPI_CLASS_PROPERTY = 4, MCPI_CLASS_COUNT = 8, MCPI_IS_CLASS = 1 << 24 };
+static const char mcpi_kindescapes[] = "..dDwWsS";
+static const char mcpi_property_names[] =
+    "L\0" "Letter\0" "M\0" "Mark\0" "Combining_Mark\0" "N\0" "Number\0" "Nd\0" "Decimal_Number\0" "digit\0";
+static const char mcpi_property_of[] = "\4\4\5\5\5\6\6\7\7\7";
+
+/* Which code points are letters, marks, numbers and decimal digits, Unicode 17.0: how many are not, then how many are,
+   and so on. A digit below 80 ends a length, whose digits before it are those from 80 on, less 80, to the base 12. */
+static const char mcpi_properties[] =
+    "d=)=R$-$'$(:$B$x]'/1(*$$$tT($%%'$$)$$&$$$7$t&$t^+u)$I%$)Lj>''PNF%$t6$$2%*%-&%$3$$A@t,.$;D,%'$(9'$,$&$:<*.(;$*3M]"
+    "Y&$5$*-23'+%%%9$*$$&'&$3$0%$&1%-$+)'%%9$*$%$%$%B'$$6&3,$&$9$*$%$(&$5$2%:$.+%%%9$*$%$(&$A%$&2$4$$)&&$'&%$$$%&%&&&"
+    "/9$W+$&$:$3&$=&$%%%A$'+$&$:$-$(&$A&$%2%4,$&$L%$3$(&+&;)(5&;$,$$%*]S$%/*]%$$$($;$$$-$%,$%($$8'C$b+$G>(tFN7$3)''&$"
+    "&%*&'0/$4I$$($%N$w0$'%*$$$'%L$'%D$'%*$$$'%2$\\$'%fH33t)%)&z_%4$=(n)+*5061510$&2WF$'$ft,*(%E$$(i-BTA%(.O'=Y:,Xt%$"
+    "t0R4+YA0%-O=GL&-G%.(N%&L'$)$%&$(uCcvI%)%I%)%+$$$$$$$B%X$*$$&&$*&'%)'0(&$*tG$0$30t8$'$%-$$&()$$$$$$'$.%'(('$W%u|N"
+    "uh)'&%/I$$($%[*$3:,*$*$*$*$*$*$*$*t#$xh%M((%'t))&$t-$'(N$t14CS3yCy}Cct~spfQ%v@&3-%7R3B%iT,%t:%t%74$&$'$:@W1Ua)&$"
+    "$%.\?-:<@*R\?$3($--($L:&$+7:&$&U$$&%%(%$$$;&%.*&/)%)%),*$*$N$1)tF@~zW/:'T{|WwQ%t=I*/(($$-$0$($$$%$%$t\?DwN5c%YK/"
+    "tG($tZG=)=.t,&)%)%)%&F/$=$6$%$2%1EtNwh@&TRC07$+)I-A%G'+Stq5G'G'K+W/.$2$*$%$.$2$*$%&W/vj,9-+;)$M$,h)%$$O$%&$%:-:,"
+    "Bd6$%-9-=)=I[)%c$2'$&$@M@&@F+$\?>Y-9-605tAlZV0V0GI\?,:v-M)%3)[@-$+9M5Q8>:/X\\%%$0PC<=G@$%$+F&$/S1'8$$$F5$<6%b*$$"
+    "$'$2$-*RI+%%%9$*$%$(&$5$/(A-$$%$$I$$<$$$OX5'7&AS7%$$u;RL'GS7$^N0$j>H*u<OtGcB+%$%+$%$;2$$$t1+%J3$$$\?$-K*$8$.Q6$5"
+    "luJDB,$H4$TAtC*$%$I8$<)$%$C1$:Ov762$$0$EtO$r~MuiuGu{ot42ttC4)<wtn(z:ztLAt}%z,*B4r4A5S3'B8(6xCPuVcC<%<On($e0c%$$1"
+    "%/z{9LCt4tF|s`'$*$%$vV2$@&%$1'+wouwgt>(0&,*-yuit($j$%%$%%%'$/$$$*$d$'%+$*$\?$'$($$&*$w7%<$<$B$<$B$<$B$<$B$<$+t~'"
+    "B))v8ateP-*3$w$A5Oy'\?ugA%$uRB$&$%$*%(,%uc*$'$%$2$uH^g*$tv''$>$%$$%$$-$'$$$$)$'$$$$$$&$%$$%$$$$$$$$$$%$$%'$*$'$'"
+    "$$$-$4(&$($4wz7v{y#Cwya%ys1%z|D2zauyeyatyext^({}-\0"
+    "|StCvF*v:P$$$%$%$$k.S83$t8*%)%%$'F$A>t..],,$;'$,$&$(N&^,M;$DY&$5$*-%@&[$$*%%%&,$-%=$%&[$$('%%&&$A%&$.&[$$+$&$&7%"
+    "9)$&[$$*%%%&*&-%A$^(&&$',$K(Z$$*$&$'*%.%@&[$$*$&$'*%.%2$/'Z%$*$&$',$-%@&i$')$$$+5%`$%*/+t5$%,.*l%>$$$$$'%T7$%(.$"
+    "G,$t77:''&$&%*&'0/$$-'{b&~e'\?&@%A%cC,$P&$$tH%E$tI/'/u^(\\-$@%$SQ%/7(R4I,/&A0[1S7tk&$8'$)$%&uIc|#DvuA&t`$t3Cym)t"
+    "<%uzx''$-C%t#%vC$&$'$:('$t&%U5=50$I+<0O'R1G$f1/$+%P&U$$&%%(%$$L((%uo+$%t|tC$|4333ts0$ue$th(t{i&$%('K&'$u(%z0'd(v"
+    "p%p)i.T'tM&X2L$%%-'P.*$`&G13%O$/&S1+'$%t//)$%$tp/8'Z%$*%%%&,$-%%*&(f,$$%$$'$($$1%t%5:$t$7un*%,>%t%4t=0t82v32v()$"
+    "%%'$$$%t`*%*&$\?-K*$'+$,.Q3uI+uJ+$+t%9$1tM)&$$%$*$$e($%$(w>',%$$S*&(:$xyh$)2~~;5uz3(^*tt+$$Z*'t$$.%t{x>%w}dQ%:ya"
+    "(&)++%*A'tg&us^Z'U+$1$9($2tx#*$4%*$%$(t7$u#*wZ$`'y\?'v1%v&$%$*%($xm*t@*x{|y8v#\0"
+    "S-tK%($%&ty$-tY-uI-x/-tI-')t\?-tI-tI-%)tA0tF-+*t:-t;**6t@-t3-tI-i7v\?-i-{r7~$&ur-)-9-v_-tS.u(-)-u9-t)-tY-)-tt)$&"
+    "))-uIV%(|)_q9ziAtx<$|\\$<,1&w:'t]-A+$2C-J2uy|3-u\?-w#)tm-I-uI-9-t)-x)-t}ti-y0P/\\4%w8>G'@$+$tY(uM-~a+<*J,n(9)u#%"
+    "%3%Qc,W%A&n(t;+;+L*w-)S-)-vIBtq-M'tC*tYAtS-_-tc-*7v.-w9-tI-wY-t9-)7o/x76t0-{9-t)@uf-i-Y-wI-t98tt>tBtwuD-ux9-t)-t"
+    "Y-$*yQ-v9:w@&us|L-tyI7/7t\?<tthUuxS-x9-y9-v*-{o,tS-|j^$&$'oP$2ts%0u}f-\0"
+    "S-tzY-tY-uI-x/-tI-tI-tI-tI-tI-tI-tI-tI-tI-t3-tI-i-vI-i-t~9-I-v_-tS-u)-)-u9-t)-tY-)-vs{i-{I-I-uI-9-t)-x)-t}ti-txY"
+    "-uv9-)-|o-tS-_-tc-vI-w9-tI-wY-t9-)7o-x9-t9-{9-t)-v)-i-Y-wI-txyY-ux9-t)-tY-yY-utxI-u}WUuxS-x9-y9-v*-}X-w~I-\0";
+
+static bool mcpi_has_property(uint32_t c, int property)
+{
+    const char *p = mcpi_properties;
+    uint32_t at = 0, high = 0;
+    bool in = false;
+    while (property-- > 0) p += strlen(p) + 1;
+    for (; *p; p++) {
+        uint32_t digit = (uint32_t)(unsigned char)*p - 35;
+        if (digit >= 80) { high = high * 12 + digit - 80; continue; }
+        at += high * 80 + digit;
+        if (c < at) return in;
+        in = !in;
+        high = 0;
+    }
+    return in;
+}
+
+static bool mcpi_is_word(uint32_t c)
+{
+    return c - '0' < 10 || (c | 32) - 'a' < 26 || c == '_';
+}
+
+static bool mcpi_in_class(uint32_t c, unsigned number)
+{
+    switch (number) {
+    case 0:  return c != '\n' && c != '\r' && c != 0x2028 && c != 0x2029;
+    case 1:  return c - '0' < 10;
+    case 2:  return mcpi_is_word(c);
+    case 3:  return c - 9 < 5 || c == ' ' || c == 0xA0 || c == 0x1680 || c - 0x2000 < 11 || c == 0x2028 ||
+                    c == 0x2029 || c == 0x202F || c == 0x205F || c == 0x3000 || c == 0xFEFF;
+    default: return mcpi_has_property(c, (int)number - MCPI_CLASS_PROPERTY);
+    }
+}
+
+/* -- reading a pattern */
+
+typedef struct mcpi_regex {
+    const char *p, *end;
+    uint32_t *code, *sets;                  /* NULL: only counting */
+    uint32_t size, sets_size, set_count;    /* words of both, and how many sets there are */
+    uint32_t last;                          /* the last word of the code */
+    unsigned traits;
+    bool empty_set;                         /* there was a [] or [^] */
+    const char *why;                        /* why there is no program */
+} mcpi_regex;
+
+/* A group that is open, or the whole. */
+typedef struct mcpi_regex_group { uint32_t start, branch, chain; } mcpi_regex_group;
+
+/* The matcher cannot do it; reading goes on. */
+static void mcpi_regex_outside(mcpi_regex *r, unsigned trait, const char *why)
+{
+    r->traits |= trait;
+    if (!r->why) r->why = why;
+}
+
+/* Reading ends. */
+static uint32_t mcpi_regex_malformed(mcpi_regex *r, const char *why)
+{
+    if (!(r->traits & MCPI_PATTERN_MALFORMED)) r->why = why;
+    r->traits |= MCPI_PATTERN_MALFORMED;
+    r->p = r->end;
+    return 0;
+}
+
+static bool mcpi_regex_next(mcpi_regex *r, char c)
+{
+    if (r->p == r->end || *r->p != c) return false;
+    r->p++;
+    return true;
+}
+
+static bool mcpi_regex_room(mcpi_regex *r, uint64_t n)
+{
+    if (n <= MCPI_PATTERN_MAX - r->size) return true;
+    mcpi_regex_outside(r, MCPI_PATTERN_TOO_LARGE, "too large for the matcher");
+    return false;
+}
+
+static void mcpi_regex_emit(mcpi_regex *r, uint32_t word)
+{
+    r->last = word;
+    if (!mcpi_regex_room(r, 1)) return;
+    if (r->code) r->code[r->size] = word;
+    r->size++;
+}
+
+/* Moves what was written from `at` on, to put a word before it. Distances within it stay as they are. */
+static void mcpi_regex_insert(mcpi_regex *r, uint32_t at, uint32_t word)
+{
+    if (!mcpi_regex_room(r, 1)) return;
+    if (r->code) {
+        memmove(r->code + at + 1, r->code + at, (r->size - at) * sizeof *r->code);
+        r->code[at] = word;
+    }
+    r->size++;
+}
+
+/* From `least` to `most` hexadecimal digits. */
+static uint32_t mcpi_regex_hex(mcpi_regex *r, int least, int most)
+{
+    uint32_t v = 0;
+    int n;
+    for (n = 0; n < most && r->p < r->end; n++, r->p++) {
+        uint32_t c = (unsigned char)*r->p, digit = c - '0' < 10 ? c - '0' : (c | 32) - 'a' + 10;
+        if (digit > 9 && (c | 32) - 'a' > 5) break;
+        if (v > 0x10FFFF) v = 0x10FFFF + 1;
+        v = v << 4 | digit;
+    }
+    return n < least || v > 0x10FFFF ? mcpi_regex_malformed(r, "malformed: an escape lacks its digits") : v;
+}
+
+/* Behind `\u`. */
+static uint32_t mcpi_regex_unicode(mcpi_regex *r)
+{
+    uint32_t c, low;
+    if (mcpi_regex_next(r, '{')) {
+        c = mcpi_regex_hex(r, 1, 1 << 20);
+        return mcpi_regex_next(r, '}') ? c : mcpi_regex_malformed(r, "malformed: an escape lacks its }");
+    }
+    c = mcpi_regex_hex(r, 4, 4);
+    if (c >> 10 == 0xD800 >> 10 && r->end - r->p >= 6 && r->p[0] == '\\' && r->p[1] == 'u') {
+        low = (uint32_t)mcpi_hex4(r->p + 2, r->end);
+        if (low >> 10 == 0xDC00 >> 10) {
+            r->p += 6;
+            return 0x10000 + ((c & 0x3FF) << 10 | (low & 0x3FF));
+        }
+    }
+    return c;
+}
+
+/* Behind `\p` or `\P`. */
+static uint32_t mcpi_regex_property(mcpi_regex *r, bool negated)
+{
+    const char *name = r->p + 1, *close, *words;
+    size_t n, k;
+    unsigned i;
+    close = r->p < r->end && *r->p == '{' ? (const char *)memchr(r->p, '}', (size_t)(r->end - r->p)) : NULL;
+    if (!close) return mcpi_regex_malformed(r, "malformed: \\p without {...}");
+    r->p = close + 1;
+    r->traits |= MCPI_PATTERN_UNICODE_CLASS;
+    n = (size_t)(close - name);
+    k = n > 3 && memcmp(name, "gc=", 3) == 0 ? 3 : n > 17 && memcmp(name, "General_Category=", 17) == 0 ? 17 : 0;
+    name += k;
+    n -= k;
+    for (words = mcpi_property_names, i = 0; *words; words += k + 1, i++) {
+        k = strlen(words);
+        if (k == n && memcmp(words, name, n) == 0)
+            return MCPI_IS_CLASS | (uint32_t)mcpi_property_of[i] << 1 | (uint32_t)negated;
+    }
+    mcpi_regex_outside(r, 0, "a property of Unicode that is not known here");
+    return 0;
+}
+
+/* Behind a backslash: a code point, or MCPI_IS_CLASS and a class. `\b` and `\B` outside of sets were seen to before. */
+static uint32_t mcpi_regex_escape(mcpi_regex *r, bool in_set)
+{
+    static const char letters[] = "tnvfr", meanings[] = "\t\n\v\f\r";
+    const char *at;
+    uint32_t c;
+    if (r->p == r->end) return mcpi_regex_malformed(r, "malformed: it ends in a backslash");
+    c = mcpi_utf8_take(&r->p, r->end);
+    if (c - '0' >= 10 && (c | 32) - 'a' >= 26) return c;
+    at = strchr(mcpi_kindescapes, (int)c);
+    if (at) return MCPI_IS_CLASS | (uint32_t)(at - mcpi_kindescapes);
+    at = strchr(letters, (int)c);
+    if (at) return (unsigned char)meanings[at - letters];
+    switch (c) {
+    case 'x': return mcpi_regex_hex(r, 2, 2);
+    case 'u': return mcpi_regex_unicode(r);
+    case 'p': case 'P': return mcpi_regex_property(r, c == 'P');
+    case 'c':
+        if (r->p == r->end || ((unsigned char)*r->p | 32u) - 'a' >= 26) break;
+        return (unsigned char)*r->p++ & 31;
+    case 'b':
+        if (in_set) return '\b';
+        break;
+    case '0':
+        if (r->p == r->end || (unsigned char)*r->p - (unsigned)'0' >= 10) return 0;
+        return mcpi_regex_malformed(r, "malformed: octal escapes are not ECMA-262");
+    case 'k': case '1': case '2': case '3': case '4': case '5': case '6': case '7': case '8': case '9':
+        if (in_set) break;
+        mcpi_regex_outside(r, MCPI_PATTERN_BACK_REFERENCE, "a back-reference");
+        return 0;
+    default: break;
+    }
+    return mcpi_regex_malformed(r, "malformed: an escape that ECMA-262 does not know");
+}
+
+/* Adds code points to the set at `at`. Those of ASCII are bits in its first four words, the others pairs at its end. */
+static void mcpi_regex_set_add(mcpi_regex *r, uint32_t at, uint32_t low, uint32_t high)
+{
+    for (; low <= high && low < 0x80; low++)
+        if (r->sets) r->sets[at + (low >> 5)] |= 1u << (low & 31);
+    if (low > high) return;
+    if (r->sets) {
+        r->sets[r->sets_size] = low;
+        r->sets[r->sets_size + 1] = high;
+    }
+    r->sets_size += 2;
+}
+
+static void mcpi_regex_set_class(mcpi_regex *r, uint32_t at, uint32_t kind)
+{
+    uint32_t c;
+    for (c = 0; r->sets && c < 0x80; c++)
+        if (mcpi_in_class(c, (kind & 15) >> 1) != (kind & 1)) r->sets[at + (c >> 5)] |= 1u << (c & 31);
+    mcpi_regex_set_add(r, at, kind, kind);
+}
+
+static uint32_t mcpi_regex_set_item(mcpi_regex *r)
+{
+    return mcpi_regex_next(r, '\\') ? mcpi_regex_escape(r, true) : mcpi_utf8_take(&r->p, r->end);
+}
+
+/* A set: 128 bits for ASCII, the number of pairs twice and 1 if negated, its own number, pairs: from and to, or a class
+   twice. */
+#define MCPI_SET_HEAD 6
+
+static void mcpi_regex_set(mcpi_regex *r)
+{
+    uint32_t at = r->sets_size, low, high, i;
+    bool negated = mcpi_regex_next(r, '^');
+    if (r->sets) memset(r->sets + at, 0, MCPI_SET_HEAD * sizeof *r->sets);
+    r->sets_size += MCPI_SET_HEAD;
+    if (r->p < r->end && *r->p == ']') r->empty_set = true;
+    while (r->p < r->end && *r->p != ']') {
+        low = high = mcpi_regex_set_item(r);
+        if (r->end - r->p > 1 && r->p[0] == '-' && r->p[1] != ']') {
+            r->p++;
+            high = mcpi_regex_set_item(r);
+            if ((low | high) & MCPI_IS_CLASS) {             /* [\w-.] is no range */
+                mcpi_regex_set_add(r, at, '-', '-');
+                if (high & MCPI_IS_CLASS) mcpi_regex_set_class(r, at, high);
+                else mcpi_regex_set_add(r, at, high, high);
+                high = low;
+            } else if (low > high) mcpi_regex_malformed(r, "malformed: a range in a set goes backwards");
+        }
+        if (low & MCPI_IS_CLASS) mcpi_regex_set_class(r, at, low);
+        else mcpi_regex_set_add(r, at, low, high);
+    }
+    if (!mcpi_regex_next(r, ']')) mcpi_regex_malformed(r, "malformed: a [ without its ]");
+    if (r->sets) {
+        for (i = 0; negated && i < 4; i++) r->sets[at + i] = ~r->sets[at + i];
+        r->sets[at + 4] = (r->sets_size - at - MCPI_SET_HEAD) | (uint32_t)negated;
+        r->sets[at + 5] = r->set_count;
+    }
+    r->set_count++;
+    mcpi_regex_emit(r, MCPI_WORD(MCPI_OP_SET, at));
+}
+
+static uint32_t mcpi_regex_number(const char **p, const char *end)
+{
+    uint32_t n = 0;
+    for (; *p < end && (unsigned char)**p - (unsigned)'0' < 10; ++*p)
+        if (n < MCPI_COUNT_MAX) n = n * 10 + ((unsigned char)**p - (unsigned)'0');
+    return n < MCPI_COUNT_MAX ? n : MCPI_COUNT_MAX;
+}
+
+/* Behind {n}, {n,} or {n,m} at r->p, or NULL: there is none. An upper bound that no string can reach is none. */
+static const char *mcpi_regex_braces(const mcpi_regex *r, uint32_t *least, uint32_t *most)
+{
+    const char *p = r->p, *digits;
+    if (p == r->end || *p++ != '{') return NULL;
+    digits = p;
+    *least = *most = mcpi_regex_number(&p, r->end);
+    if (p == digits) return NULL;
+    if (p < r->end && *p == ',') {
+        digits = ++p;
+        *most = mcpi_regex_number(&p, r->end);
+        if (p == digits || *most >= MCPI_COUNT_MAX) *most = MCPI_MANY;
+    }
+    return p < r->end && *p == '}' ? p + 1 : NULL;
+}
+
+/* How often what stands before r->p may come. false: no quantifier, once. */
+static bool mcpi_regex_quantifier(mcpi_regex *r, uint32_t *least, uint32_t *most)
+{
+    const char *behind = mcpi_regex_braces(r, least, most);
+    if (behind) {
+        r->p = behind;
+        if (*least > *most) mcpi_regex_malformed(r, "malformed: a quantifier's bounds are out of order");
+        if (*least > MCPI_COUNT_BIG || (*most > MCPI_COUNT_BIG && *most != MCPI_MANY))
+            r->traits |= MCPI_PATTERN_BIG_COUNT;
+    } else {
+        char c = r->p < r->end ? *r->p : 0;
+        if (c != '*' && c != '+' && c != '?') return false;
+        r->p++;
+        *least = c == '+';
+        *most = c == '?' ? 1 : MCPI_MANY;
+    }
+    (void)mcpi_regex_next(r, '?');
+    return true;
+}
+
+/* Counts the character that the last word takes, instead of writing it down many times: see mcpi_counter. */
+static void mcpi_regex_count(mcpi_regex *r, uint32_t least, uint32_t most)
+{
+    uint32_t taken = r->last;
+    r->size--;
+    if (least == 0) mcpi_regex_emit(r, mcpi_pattern_leap(MCPI_OP_FORK, 0, MCPI_COUNT_WORDS + 1));
+    mcpi_regex_emit(r, MCPI_OP_COUNT);
+    mcpi_regex_emit(r, least ? least : 1);
+    mcpi_regex_emit(r, most);
+    mcpi_regex_emit(r, 0);
+    mcpi_regex_emit(r, MCPI_OP_COUNTED);
+    mcpi_regex_emit(r, taken);
+    r->last = MCPI_OP_JUMP;                 /* together they are no single character */
+}
+
+/* The code from `start` on, `least` to `most` times: it is written down as often as it may come, each time that is one
+   too many behind a fork to the end; without upper bound, the last one forks back or is a loop. */
+static void mcpi_regex_repeat(mcpi_regex *r, uint32_t start, uint32_t least, uint32_t most)
+{
+    uint32_t size = r->size - start, times = most != MCPI_MANY ? most : least ? least : 1, i, unit, end;
+    uint64_t all;
+    if (most == 0) { r->size = start; r->last = MCPI_OP_JUMP; return; }
+    if ((least == 1 && most == 1) || size == 0) return;
+    if (size == 1 && MCPI_OP(r->last) < MCPI_OP_COUNT && (most == MCPI_MANY ? least > 1 : most > 1)) {
+        mcpi_regex_count(r, least, most);
+        return;
+    }
+    all = (uint64_t)size * times + (most == MCPI_MANY ? 1u + !least : most - least);
+    if (!mcpi_regex_room(r, all - size)) return;
+    end = start + (uint32_t)all;
+    unit = start + !least;
+    if (!least) mcpi_regex_insert(r, start, mcpi_pattern_leap(MCPI_OP_FORK, start, end));
+    for (i = 1; i < times; i++) {
+        if (i >= least && most != MCPI_MANY) mcpi_regex_emit(r, mcpi_pattern_leap(MCPI_OP_FORK, r->size, end));
+        if (r->code) memcpy(r->code + r->size, r->code + unit, size * sizeof *r->code);
+        r->size += size;
+    }
+    if (most == MCPI_MANY && least) mcpi_regex_emit(r, mcpi_pattern_leap(MCPI_OP_FORK, r->size, r->size - size));
+    else if (most == MCPI_MANY) mcpi_regex_emit(r, mcpi_pattern_leap(MCPI_OP_JUMP, r->size, start));
+    r->last = MCPI_OP_JUMP;
+}
+
+/* At a |: a fork before the branch that ends here, and behind it a jump to the end of the group. These jumps form a
+   chain until it is known where that is: each holds its distance to the one before. */
+static void mcpi_regex_branch(mcpi_regex *r, mcpi_regex_group *g)
+{
+    mcpi_regex_insert(r, g->branch, mcpi_pattern_leap(MCPI_OP_FORK, g->branch, r->size + 2));
+    if (g->chain) mcpi_regex_emit(r, mcpi_pattern_leap(MCPI_OP_JUMP, r->size, g->chain - 1));
+    else mcpi_regex_emit(r, MCPI_OP_JUMP);
+    g->chain = g->branch = r->size;
+}
+
+static void mcpi_regex_close(mcpi_regex *r, const mcpi_regex_group *g)
+{
+    uint32_t at, next;
+    for (at = g->chain; at && r->code; at = next) {
+        uint32_t *jump = &r->code[at - 1];
+        next = *jump == MCPI_OP_JUMP ? 0 : at + MCPI_ARG(*jump) - MCPI_FAR;
+        *jump = mcpi_pattern_leap(MCPI_OP_JUMP, at - 1, r->size);
+    }
+    if (g->chain) r->last = MCPI_OP_JUMP;
+}
+
+/* Behind a (. */
+static void mcpi_regex_open(mcpi_regex *r)
+{
+    static const char around[] = "a look-ahead or look-behind";
+    bool behind;
+    if (!mcpi_regex_next(r, '?') || mcpi_regex_next(r, ':')) return;
+    behind = mcpi_regex_next(r, '<');
+    if (mcpi_regex_next(r, '=') || mcpi_regex_next(r, '!')) mcpi_regex_outside(r, MCPI_PATTERN_LOOK_AROUND, around);
+    else if (behind) {
+        const char *name = r->p;
+        r->traits |= MCPI_PATTERN_NAMED_GROUP;
+        while (r->p < r->end && (mcpi_is_word((unsigned char)*r->p) || *r->p == '$' || *r->p & 0x80)) r->p++;
+        if (r->p == name || (unsigned char)*name - (unsigned)'0' < 10 || !mcpi_regex_next(r, '>'))
+            mcpi_regex_malformed(r, "malformed: a group's name");
+    } else mcpi_regex_malformed(r, "malformed: a group that ECMA-262 does not know");
+}
+
+/* A sign that stands for itself only where it cannot be anything else. */
+static void mcpi_regex_sign(mcpi_regex *r, uint32_t c)
+{
+    uint32_t least, most;
+    r->p--;
+    if (c == ']' && r->empty_set) mcpi_regex_malformed(r, "malformed: a set that begins with ] is not ECMA-262");
+    else if (c == '{' && mcpi_regex_braces(r, &least, &most)) c = '*';
+    else if (c == '{' && r->end - r->p > 1 && r->p[1] == ',') {
+        const char *p = r->p + 2;
+        (void)mcpi_regex_number(&p, r->end);
+        if (p > r->p + 2 && p < r->end && *p == '}') mcpi_regex_malformed(r, "malformed: {,n} is not ECMA-262");
+    }
+    if (c == '*' || c == '+' || c == '?') mcpi_regex_malformed(r, "malformed: a quantifier with nothing to repeat");
+    if (r->p == r->end) return;
+    r->p++;
+    mcpi_regex_emit(r, MCPI_WORD(MCPI_OP_CHAR, c));
+}
+
+/* Reads what stands next; the code of what a quantifier may follow begins at *start. false: none may follow. */
+static bool mcpi_regex_atom(mcpi_regex *r, mcpi_regex_group *g, int *depth, uint32_t *start)
+{
+    uint32_t c = mcpi_utf8_take(&r->p, r->end);
+    *start = r->size;
+    switch (c) {
+    case '(':
+        if (*depth == MCPI_PATTERN_GROUPS) { mcpi_regex_malformed(r, "groups nest too deep"); return false; }
+        mcpi_regex_open(r);
+        g += ++*depth;
+        g->start = g->branch = r->size;
+        g->chain = 0;
+        return false;
+    case ')':
+        if (*depth == 0) { mcpi_regex_malformed(r, "malformed: a ) without its ("); return false; }
+        mcpi_regex_close(r, g + *depth);
+        *start = g[(*depth)--].start;
+        return true;
+    case '|': mcpi_regex_branch(r, g + *depth); return false;
+    case '^': mcpi_regex_emit(r, MCPI_OP_START); return false;
+    case '$': mcpi_regex_emit(r, MCPI_OP_END); return false;
+    case '.': mcpi_regex_emit(r, MCPI_WORD(MCPI_OP_CLASS, MCPI_CLASS_DOT)); return true;
+    case '[': mcpi_regex_set(r); return true;
+    case '*': case '+': case '?': case '{': case ']': mcpi_regex_sign(r, c); return true;
+    case '\\':
+        if (mcpi_regex_next(r, 'b')) { mcpi_regex_emit(r, MCPI_OP_EDGE); return false; }
+        if (mcpi_regex_next(r, 'B')) { mcpi_regex_emit(r, MCPI_OP_NO_EDGE); return false; }
+        c = mcpi_regex_escape(r, false);
+        mcpi_regex_emit(r, c & MCPI_IS_CLASS ? MCPI_WORD(MCPI_OP_CLASS, c & 15) : MCPI_WORD(MCPI_OP_CHAR, c));
+        return true;
+    default: mcpi_regex_emit(r, MCPI_WORD(MCPI_OP_CHAR, c)); return true;
+    }
+}
+
+/* Reads a pattern; with code and sets, which are as large as it said when it had none, it writes them. */
+static void mcpi_regex_read(mcpi_regex *r, const char *text, size_t len, uint32_t *code, uint32_t *sets)
+{
+    mcpi_regex_group g[MCPI_PATTERN_GROUPS + 1];
+    uint32_t start, least, most;
+    int depth = 0;
+    memset(r, 0, sizeof *r);
+    r->p = text;
+    r->end = text + len;
+    r->code = code;
+    r->sets = sets;
+    memset(g, 0, sizeof *g);
+    if (len > MCPI_PATTERN_TEXT) mcpi_regex_malformed(r, "too long");
+    while (r->p < r->end)
+        if (mcpi_regex_atom(r, g, &depth, &start) && mcpi_regex_quantifier(r, &least, &most))
+            mcpi_regex_repeat(r, start, least, most);
+    if (depth) mcpi_regex_malformed(r, "malformed: a ( without its )");
+    mcpi_regex_close(r, g);
+    if (len && !g->chain && text[0] == '^') r->traits |= MCPI_PATTERN_FROM_START;
+    if (len && !g->chain && text[len - 1] == '$' && r->last == MCPI_OP_END) r->traits |= MCPI_PATTERN_TO_END;
+    mcpi_regex_emit(r, MCPI_OP_MATCH);
+}
+
+/* What is special about a pattern: MCPI_PATTERN_... bits. */
+static MCP_UNUSED unsigned mcpi_pattern_traits(const char *text, size_t len)
+{
+    mcpi_regex r;
+    mcpi_regex_read(&r, text, len, NULL, NULL);
+    return r.traits;
+}
+#endif /* !MCP_NO_VALIDATE || !MCP_NO_SANITIZE */
+#ifndef MCP_NO_VALIDATE
+
+/* -- matching a pattern */
+
+typedef struct mcpi_pattern {
+    const uint32_t *code, *sets;
+    uint32_t size, set_count, cells;        /* cells: words for the counters of one search */
+} mcpi_pattern;
+
+/* A character that is counted may be in the middle of several counts, which began at different places; all of them go
+   on with the next character, or all of them end. So it is enough to know where they began, and not even each place:
+   `least` to `most` times are reached without a gap when the next count begins at most `most - least + 1` later. A
+   counter is a ring of such spans (first and last place), behind the index of the oldest and their number. */
+
+/* How many spans there can be: between two lie most - least + 2 places or more, and none is older than `most`. */
+static uint32_t mcpi_counter_spans(uint32_t least, uint32_t most)
+{
+    return most / (most - least + 2) + 2;
+}
+
+/* At place `at`: forgets counts that are over `most`. Whether one is at `least` or more. */
+static bool mcpi_counter_done(uint32_t *cell, const uint32_t *count, uint32_t at)
+{
+    uint32_t spans = mcpi_counter_spans(count[1], count[2]);
+    for (; cell[1] && at - cell[3 + 2 * cell[0]] > count[2]; cell[1]--) cell[0] = (cell[0] + 1) % spans;
+    return cell[1] && at - cell[2 + 2 * cell[0]] >= count[1];
+}
+
+static void mcpi_counter_begin(uint32_t *cell, const uint32_t *count, uint32_t at)
+{
+    uint32_t spans = mcpi_counter_spans(count[1], count[2]), *span;
+    (void)mcpi_counter_done(cell, count, at);
+    if (cell[1]) {
+        span = cell + 2 + 2 * ((cell[0] + cell[1] - 1) % spans);
+        if (at - span[1] <= count[2] - count[1] + 1) { span[1] = at; return; }
+    }
+    span = cell + 2 + 2 * ((cell[0] + cell[1]++) % spans);
+    span[0] = span[1] = at;
+}
+
+/* Makes a pattern ready for searches; it lives in `a`, the text need not. NULL: it is malformed, outside of what is
+   understood here, too large, or there is no memory; *why is then a piece of a sentence, static. A search costs at most
+   `size` steps for each character. */
+static MCP_UNUSED const mcpi_pattern *mcpi_pattern_compile(mcp_arena *a, const char *text, size_t len,
+                                                           const char **why)
+{
+    mcpi_regex r;
+    mcpi_pattern *p;
+    uint32_t *code, i;
+    mcpi_regex_read(&r, text, len, NULL, NULL);
+    *why = r.why;
+    if (r.why) return NULL;
+    p = (mcpi_pattern *)mcp_arena_alloc(a, sizeof *p + ((size_t)r.size + r.sets_size) * sizeof *code);
+    *why = mcp_strerror(MCP_ERR_MEMORY);
+    if (!p) return NULL;
+    code = (uint32_t *)(void *)(p + 1);
+    mcpi_regex_read(&r, text, len, code, code + r.size);
+    p->code = code;
+    p->sets = code + r.size;
+    p->size = r.size;
+    p->set_count = r.set_count;
+    p->cells = 0;
+    *why = "too large for the matcher";
+    for (i = 0; i < r.size; i++) {
+        uint32_t spans;
+        if (code[i] != MCPI_OP_COUNT) continue;
+        spans = mcpi_counter_spans(code[i + 1], code[i + 2]);
+        if (spans > (MCPI_PATTERN_MAX - p->cells) / 2 - 1) return NULL;
+        code[i + 3] = p->cells;
+        p->cells += 2 + 2 * spans;
+        i += MCPI_COUNT_WORDS - 1;
+    }
+    *why = NULL;
+    return p;
+}
+
+/* A search. Marks, verdicts and counters are one row of words, all zero at first. */
+typedef struct mcpi_search {
+    const mcpi_pattern *p;
+    uint32_t *marks;                        /* of each instruction: where it was tried last */
+    uint32_t *verdicts;                     /* of each set: the last character beyond ASCII twice, 1 if it is in */
+    uint32_t *cells;
+    uint32_t c, at;                         /* the character, and its number from 1 */
+    unsigned known, in;                     /* classes that the character was looked up in, and those it is in */
+} mcpi_search;
+
+#define MCPI_NO_CHAR 0x110000               /* before the first and behind the last */
+
+static bool mcpi_search_class(mcpi_search *s, uint32_t kind)
+{
+    unsigned bit = 1u << (kind >> 1 & 7);
+    if (!(s->known & bit)) {
+        s->known |= bit;
+        if (mcpi_in_class(s->c, kind >> 1 & 7)) s->in |= bit;
+    }
+    return ((s->in & bit) != 0) != (kind & 1);
+}
+
+static bool mcpi_search_set(mcpi_search *s, const uint32_t *set)
+{
+    const uint32_t *pair = set + MCPI_SET_HEAD, *end = pair + (set[4] & ~1u);
+    uint32_t *verdict = &s->verdicts[set[5]];
+    bool in = false;
+    if (s->c < 0x80) return set[s->c >> 5] >> (s->c & 31) & 1;
+    if (*verdict >> 1 == s->c) return *verdict & 1;
+    for (; pair < end && !in; pair += 2)
+        in = pair[0] & MCPI_IS_CLASS ? mcpi_search_class(s, pair[0]) : pair[0] <= s->c && s->c <= pair[1];
+    in = in != (set[4] & 1);
+    *verdict = s->c << 1 | (uint32_t)in;
+    return in;
+}
+
+/* Does this instruction take the character? */
+static bool mcpi_search_takes(mcpi_search *s, uint32_t word)
+{
+    if (s->c == MCPI_NO_CHAR) return false;
+    switch (MCPI_OP(word)) {
+    case MCPI_OP_CHAR:  return s->c == MCPI_ARG(word);
+    case MCPI_OP_CLASS: return mcpi_search_class(s, MCPI_ARG(word));
+    default:            return mcpi_search_set(s, s->p->sets + MCPI_ARG(word));
+    }
+}
+
+static int mcpi_search_run(mcpi_search *s, const char *text, size_t n, uint16_t *now, uint16_t *next)
+{
+    const uint32_t *code = s->p->code;
+    const char *end = text + n;
+    uint32_t before = MCPI_NO_CHAR, count = 0, coming, i, pc, word;
+    for (s->at = 1;; s->at++) {
+        uint16_t *other = now;
+        s->c = text < end ? mcpi_utf8_take(&text, end) : MCPI_NO_CHAR;
+        s->known = s->in = 0;
+        if (s->at == 1 || code[0] != MCPI_OP_START) now[count++] = 0;
+        else if (!count) return 0;
+        for (i = coming = 0; i < count; i++)
+            for (pc = now[i]; s->marks[pc] != s->at;) {
+                s->marks[pc] = s->at;
+                word = code[pc];
+                switch (MCPI_OP(word)) {
+                case MCPI_OP_MATCH:   return 1;
+                case MCPI_OP_FORK:    now[count++] = (uint16_t)(pc + MCPI_ARG(word) - MCPI_FAR); pc++; continue;
+                case MCPI_OP_JUMP:    pc += MCPI_ARG(word) - MCPI_FAR; continue;
+                case MCPI_OP_START:   if (s->at == 1) { pc++; continue; } break;
+                case MCPI_OP_END:     if (s->c == MCPI_NO_CHAR) { pc++; continue; } break;
+                case MCPI_OP_EDGE:
+                case MCPI_OP_NO_EDGE:
+                    if ((mcpi_is_word(before) == mcpi_is_word(s->c)) == (MCPI_OP(word) == MCPI_OP_EDGE)) break;
+                    pc++;
+                    continue;
+                case MCPI_OP_COUNT:
+                    if (!mcpi_search_takes(s, code[pc + MCPI_COUNT_WORDS - 1])) break;
+                    mcpi_counter_begin(s->cells + code[pc + 3], code + pc, s->at);
+                    pc += MCPI_COUNT_WORDS - 2;
+                    continue;
+                case MCPI_OP_COUNTED: {
+                    const uint32_t *counted = code + pc - (MCPI_COUNT_WORDS - 2);
+                    uint32_t *cell = s->cells + counted[3];
+                    bool done = mcpi_counter_done(cell, counted, s->at);
+                    if (mcpi_search_takes(s, code[pc + 1])) next[coming++] = (uint16_t)pc;
+                    else cell[1] = 0;
+                    if (done) { pc += 2; continue; }
+                    break;
+                }
+                default: if (mcpi_search_takes(s, word)) next[coming++] = (uint16_t)(pc + 1);
+                }
+                break;
+            }
+        if (s->c == MCPI_NO_CHAR) return 0;
+        before = s->c;
+        count = coming;
+        now = next;
+        next = other;
+    }
+}
+
+/* Does the pattern match somewhere in s (UTF-8)? 1 or 0, or MCP_ERR_MEMORY. What it needs of `scratch` is free again
+   afterwards. */
+static MCP_UNUSED int mcpi_pattern_find(const mcpi_pattern *p, const char *s, size_t n, mcp_arena *scratch)
+{
+    mcpi_search search;
+    uint32_t few[256], *words = few;
+    size_t zeroed = (size_t)p->size + p->set_count + p->cells, all = zeroed + p->size + 1;
+    uint16_t *lists;
+    int found;
+    if (all > sizeof few / sizeof *few) {
+        words = (uint32_t *)mcp_arena_alloc(scratch, all * sizeof *words);
+        if (!words) return MCP_ERR_MEMORY;
+    }
+    memset(words, 0, zeroed * sizeof *words);
+    search.p = p;
+    search.marks = words;
+    search.verdicts = words + p->size;
+    search.cells = search.verdicts + p->set_count;
+    lists = (uint16_t *)(void *)(words + zeroed);
+    found = mcpi_search_run(&search, s, n, lists, lists + p->size + 1);
+    if (words != few) {                     /* nothing was taken since */
+        scratch->left += (size_t)(scratch->next - (char *)words);
+        scratch->next = (char *)words;
+    }
+    return found;
+}
 #endif /* MCP_NO_VALIDATE */
 #ifndef MCP_NO_SANITIZE
 /* ============================================================================================================== *
  * >>fit  JSON Schema: what a provider of models takes                                                            *
  * ============================================================================================================== */
+struct mcp_fit { bool strict; };
+const mcp_fit *mcp_schema_fit(mcp_arena *a, const mcp_json *schema, const mcp_fit_desc *d, mcp_writer *out)
+{
+    mcp_fit *f = (mcp_fit *)mcp_arena_alloc(a, sizeof *f);
+    if (!f) return NULL;
+    f->strict = d->profile == MCP_OPENAI_STRICT;
+    if (mcp_json_type(schema) == MCP_JSON_OBJECT) mcp_put_json(out, NULL, schema);
+    else mcp_put_raw(out, NULL, "{\"type\":\"object\",\"properties\":{}}", MCP_NTS);
+    return out->status == MCP_OK ? f : NULL;
+}
+const char *mcp_fit_notes(const mcp_fit *f) { return f ? "" : NULL; }
+bool mcp_fit_strict(const mcp_fit *f) { return f->strict; }
+int mcp_schema_unfit(const mcp_fit *f, const mcp_json *args, mcp_writer *out)
+{
+    (void)f;
+    mcp_put_json(out, NULL, args);
+    return out->status;
+}
 
 #endif /* MCP_NO_SANITIZE */
 /* ============================================================================================================== *
  * >>name  digests, and the names that models see                                                                 *
  * ============================================================================================================== */
 
+#if !defined(MCP_NO_SERVER) || !defined(MCP_NO_SANITIZE)
 /* -- SHA-256 ----------------------------------------------------------------------------------------------------- */
 /* FIPS 180-4, written for size: it seals what a server asks, and tells names apart that had to be altered. */
 
@@ -4650,6 +5548,8 @@ static void mcpi_sha_end(mcpi_sha *c, unsigned char out[32])
     for (i = 0; i < 32; i++) out[i] = (unsigned char)(c->h[i / 4] >> (24 - i % 4 * 8));
 }
 
+#endif
+#ifndef MCP_NO_SANITIZE
 /* -- names ------------------------------------------------------------------------------------------------------- */
 /* Most pairs are legal as they are and keep their words. Any other is made legal byte by byte and gets a digest of what
    it was, so two pairs that look the same afterwards still differ. The server's part is cut first, since what a model
@@ -4775,8 +5675,8 @@ bool mcp_name_split(const char *name, const char **server, size_t *server_len, c
     return true;
 }
 
-/* Where it fails behind a *, that * takes one byte more; the last * is enough to go back to. Names are short, so this is
-   linear in the pattern. */
+/* Where it fails behind a *, that * takes one byte more; the last * is enough to go back to. Names are short, so this
+   is linear in the pattern. */
 bool mcp_name_match(const char *pattern, const char *name)
 {
     const char *star = NULL, *from = NULL;
@@ -4793,9 +5693,9 @@ bool mcp_name_match(const char *pattern, const char *name)
 
 /* -- a tree of strings ------------------------------------------------------------------------------------------- */
 /* Names come from strangers, who could choose them so that a hash table becomes a list. A crit-bit tree has no such
-   weakness: it forks at the bits in which keys differ, so a look-up takes at most a step for each bit of the key and one
-   comparison, whatever else is in it. Each key brings along the fork that it needs; n keys use n - 1 of them. A key is
-   one string or two in a row. */
+   weakness: it forks at the bits in which keys differ, so a look-up takes at most a step for each bit of the key and
+   one comparison, whatever else is in it. Each key brings along the fork that it needs; n keys use n - 1 of them. A
+   key is one string or two in a row. */
 
 typedef struct mcpi_key { const char *a, *b; size_t an, bn; } mcpi_key;
 typedef struct mcpi_link { struct mcpi_leaf *to; bool fork; } mcpi_link;        /* to its key, or to its fork */
@@ -4883,6 +5783,7 @@ typedef struct mcpi_name {
     mcp_name pub;                           /* first; points into `text` and behind it */
     mcpi_leaf by_name, by_pair;
     struct mcpi_name *prev, *next;          /* in the order they came */
+    void *user;                             /* of >>calling: its tool */
     unsigned level;
     bool plain;
     char text[MCP_NAME_MAX + 1];            /* then server NUL tool NUL */
@@ -5039,14 +5940,16 @@ const mcp_name *mcp_names_find(mcp_names *n, const char *name)
             !mcpi_name_like(name, x->pub.tool)) continue;
         if (++fit > LISTED) continue;
         if (found) {
-            if (fit == 2) used = mcpi_say(n->error, sizeof n->error, "\"%.*s\" could be %s", (int)SHOWN, name, found->text);
+            if (fit == 2) used = mcpi_say(n->error, sizeof n->error, "\"%.*s\" could be %s", (int)SHOWN, name,
+                                          found->text);
             used += mcpi_say(n->error + used, sizeof n->error - used, ", %s", x->text);
         }
         found = x;
     }
     if (fit == 1) return &found->pub;
-    if (!fit) mcpi_say(n->error, sizeof n->error, "There is no tool \"%.*s\". Call one that there is, by its exact name.",
-                       (int)SHOWN, name);
+    if (!fit)
+        mcpi_say(n->error, sizeof n->error, "There is no tool \"%.*s\". Call one that there is, by its exact name.",
+                 (int)SHOWN, name);
     else {
         if (fit > LISTED) used += mcpi_say(n->error + used, sizeof n->error - used, " and %z more", fit - LISTED);
         mcpi_say(n->error + used, sizeof n->error - used, ". Call one of them by its exact name.");
@@ -5070,7 +5973,7 @@ void mcp_names_free(mcp_names *n)
     }
     mcpi_free(&a, n, sizeof *n);
 }
-
+#endif /* MCP_NO_SANITIZE */
 #ifndef MCP_NO_SERVER
 /* ============================================================================================================== *
  * >>server  registry, dispatch, both eras                                                                        *
@@ -9418,7 +10321,7 @@ int mcp_server_timeout(const mcp_server *s)
    The phases follow the server's life. START: server/discover is asked, since a modern server answers it
    and a legacy one refuses it, says nothing, or dies of it; then initialize may follow. READY. LOST: the
    peer has gone, and its last words are awaited. FLUSH to KILL: the shutdown, each step with its deadline.
-   ENDED.
+   ENDED; or PAUSE, if the server is to be started again, and then START.
    https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/stdio#backward-compatibility
 
    A request's text is worked out when it is sent, in parts that are era-free; what the era adds goes
@@ -9433,6 +10336,9 @@ int mcp_server_timeout(const mcp_server *s)
 #define MCPI_LINGER_MS  200                 /* how long a dead server's pipes are read */
 #define MCPI_KILL_MS    5000                /* SIGKILL cannot be refused, but a busy machine takes its time */
 #define MCPI_CHILD_MS   100                 /* how often a child is looked at while an answer is awaited */
+#define MCPI_PAUSE_MS   100                 /* before a server is started again; twice as long each time ... */
+#define MCPI_PAUSE_MAX  10000               /* ... up to this ... */
+#define MCPI_STEADY_MS  60000               /* ... until it has been ready for so long */
 #define MCPI_AT_ONCE    INT64_MIN           /* a deadline: the next turn */
 
 /* Methods with something special about them. The first three may answer that they need more input; the next four are
@@ -9450,8 +10356,8 @@ enum {
 };
 
 typedef enum mcpi_phase {
-    MCPI_PHASE_START, MCPI_PHASE_READY, MCPI_PHASE_LOST, MCPI_PHASE_FLUSH, MCPI_PHASE_EOF, MCPI_PHASE_TERM,
-    MCPI_PHASE_KILL, MCPI_PHASE_ENDED
+    MCPI_PHASE_PAUSE, MCPI_PHASE_START, MCPI_PHASE_READY, MCPI_PHASE_LOST, MCPI_PHASE_FLUSH, MCPI_PHASE_EOF,
+    MCPI_PHASE_TERM, MCPI_PHASE_KILL, MCPI_PHASE_ENDED
 } mcpi_phase;
 
 /* The parts of a request, each as compact JSON: the method, what is inside the braces of params and of
@@ -9522,13 +10428,18 @@ struct mcp_client {
     int quiet;                              /* of the calls, those that are ours and not the program's */
     int live, waiting, open_asks;           /* calls; requests on the wire, of any kind; questions of a legacy server */
     int listens;                            /* of the calls, those that are subscriptions */
-    bool heard, refused, offered_again, probed_again, restart, restarted;
+    bool heard, refused, offered_again, probed_again;
+    bool restart;                           /* the shutdown that runs is of the server alone: it is started again */
+    bool restarted;                         /* it was, since it exited when it was asked server/discover */
+    int crashes;                            /* of a server that was ready once, in a row */
+    mcp_id before;                          /* ids up to this are of before the last crash */
+    bool bereft;                            /* ... and their calls have not been told */
     bool deaf;                              /* the server reads no more */
     bool closing;                           /* close or free was called: its end is no failure */
     bool told;                              /* on_ready was called */
     bool stop;                              /* a blocking call has its reply, in this frame: its turn ends */
     bool freed, shielded;
-    int64_t now, timer, start_end, probe_due;
+    int64_t now, timer, start_end, probe_due, ready_at;
     size_t ask_bytes;                       /* that open_asks hold */
     size_t replies;                         /* bytes of answers queued since the queue was last empty */
     int64_t refusal;                        /* initialize was refused with this code */
@@ -11260,13 +12171,29 @@ static void mcpi_client_no_version(mcp_client *c, const mcp_json *theirs)
                      a[0] ? a : "nothing", b);
 }
 
-/* The handshake is over. What waited for it goes out, in order; ids count up, so that is the order of ids. */
+/* Starts a call that has waited. (It may come by twice: the table can double meanwhile.) */
+static void mcpi_client_resume(mcp_client *c, const mcpi_entry *e)
+{
+    mcpi_parts p;
+    int status;
+    if (e->kind != MCPI_ENTRY_CALL || e->call->end) return;
+    mcpi_call_parts(e->call, &p);
+    status = mcpi_call_start(c, e->call, &p);
+    if (status != MCP_OK) mcpi_call_later(c, e->call, status, NULL);
+}
+
+/* The handshake is over. What waited for it goes out: the subscriptions that an earlier server had, then the rest in
+   order; ids count up, so that is the order of ids. */
 static void mcpi_client_ready(mcp_client *c, int version, const mcp_json *result)
 {
     mcp_id id, last = c->slots.last;
+    mcpi_entry *e;
+    size_t from = 0;
     mcpi_entry_drop(c, &c->probe);
     mcpi_entry_drop(c, &c->init);
+    mcp_arena_reset(&c->info_arena);
     c->info = mcp_json_copy(&c->info_arena, result);
+    c->ready_at = c->now;
     c->version = version;
     c->era = version == MCPI_VERSION_MODERN ? MCP_ERA_MODERN : MCP_ERA_LEGACY;
     mcpi_client_enter_phase(c, MCPI_PHASE_READY, -1);
@@ -11276,15 +12203,9 @@ static void mcpi_client_ready(mcp_client *c, int version, const mcp_json *result
         if (mcpi_client_end(c) != MCP_OK) c->info = NULL;
     }
     if (!c->info) { mcpi_client_no_memory(c); return; }
-    for (id = 1; id <= last; id++) {
-        mcpi_entry *e = (mcpi_entry *)mcpi_slots_get(&c->slots, id);
-        mcpi_parts p;
-        int status;
-        if (!e || e->kind != MCPI_ENTRY_CALL) continue;
-        mcpi_call_parts(e->call, &p);
-        status = mcpi_call_start(c, e->call, &p);
-        if (status != MCP_OK) mcpi_call_later(c, e->call, status, NULL);
-    }
+    for (; (e = (mcpi_entry *)mcpi_slots_any(&c->slots, c->before, &from)) != NULL; from++) mcpi_client_resume(c, e);
+    for (id = c->before + 1; id <= last; id++)
+        if ((e = (mcpi_entry *)mcpi_slots_get(&c->slots, id)) != NULL) mcpi_client_resume(c, e);
     c->told = true;
     if (!c->d.on_ready) return;
     c->nest++;
@@ -11748,13 +12669,13 @@ static bool mcpi_client_spawn(mcp_client *c)
     how.capture_stderr = c->d.capture_stderr;
     how.alloc = &c->d.alloc;
     why[0] = 0;
+    c->child_gone = false;
     status = mcpi_child_start(&c->child, &how, why, sizeof why);
     if (status == MCP_OK) status = mcp_io_fds(&c->d.alloc, c->child.out, c->child.in, false, &io);
     if (status != MCP_OK) {
         mcpi_client_fail(c, status, "%s", why[0] ? why : mcp_strerror(status));
         return false;
     }
-    c->child_gone = false;
     c->tail_len = 0;
     c->tail_cut = false;
     mcpi_client_bind(c, &io);
@@ -11818,8 +12739,43 @@ static void mcpi_client_check_child(mcp_client *c)
     if (c->child_gone) mcpi_client_lost(c);
 }
 
+/* A server that was ready has gone. Is it to be started again? Its subscriptions then go back to where they were before
+   the handshake, and the questions of either side, the program's calls apart, are over. */
+static bool mcpi_client_mourn(mcp_client *c)
+{
+    mcpi_entry *e;
+    size_t from = 0;
+    if (c->era == MCP_ERA_BOTH) return false;
+    if (c->info && c->now - c->ready_at >= MCPI_STEADY_MS) c->crashes = 0;
+    if (c->crashes >= c->d.max_restarts) return false;
+    c->crashes++;
+    for (; (e = (mcpi_entry *)mcpi_slots_any(&c->slots, c->slots.last, &from)) != NULL; from++) {
+        mcpi_call *k = e->call;
+        if (e->kind == MCPI_ENTRY_ASK) mcpi_ask_free(c, k);
+        else if (e->kind == MCPI_ENTRY_CALL && k->quiet) {
+            mcpi_call_unwire(c, k);
+            mcpi_call_free(c, k);
+            c->quiet--;
+            c->live--;
+        } else if (e->kind == MCPI_ENTRY_CALL && k->known == MCPI_METHOD_LISTEN) {
+            mcpi_call_unwire(c, k);
+            mcpi_slots_deadline(&c->slots, &k->head.item, MCP_NEVER);
+            k->len[MCPI_PART_INPUT] = 0;
+            k->end = k->rounds = 0;
+            k->acked = false;
+        }
+    }
+    while (c->kept_old) mcpi_kept_evict(c, c->kept_old);
+    if (c->info) c->before = c->slots.last;
+    c->bereft = c->info != NULL;
+    c->info = NULL;
+    c->told = c->refused = c->offered_again = c->probed_again = false;
+    c->log_level = 0;
+    return true;
+}
+
 /* Lost, and nothing more to come: the child and its group are cleared away. One that died of the probe is
-   started again, once. */
+   started again, once; one that was ready, as often as the program says. */
 static void mcpi_client_bury(mcp_client *c)
 {
     char how[96];
@@ -11830,13 +12786,26 @@ static void mcpi_client_bury(mcp_client *c)
         (void)mcpi_say(how, sizeof how, "closed the connection");
     c->deaf = true;
     if (!c->child.pid) mcpi_client_fail(c, MCP_ERR_CLOSED, "the server closed the connection");
-    else if (!c->told && !c->restarted && c->d.era == MCP_ERA_BOTH) {
+    else if (c->era == MCP_ERA_BOTH && !c->restarted && c->d.era == MCP_ERA_BOTH) {
         mcpi_client_log(c, 2, "server \"%s\" %s when asked server/discover; it is started again", name, how);
         c->restart = true;
-        mcpi_client_enter_phase(c, MCPI_PHASE_FLUSH, 0);
+    } else if (mcpi_client_mourn(c)) {
+        (void)mcpi_client_say(c, MCP_ERR_CLOSED, "server \"%s\" %s%s%.*s", name, how, n ? "; its last words: " : "",
+                              (int)n, words);
+        mcpi_client_log(c, 1, "%s; it is started again (%d of %d)", c->error, c->crashes, c->d.max_restarts);
+        c->restart = true;
     } else
         mcpi_client_fail(c, MCP_ERR_CLOSED, "server \"%s\" %s%s%.*s", name, how,
                          n ? "; its last words: " : "", (int)n, words);
+    if (c->restart) mcpi_client_enter_phase(c, MCPI_PHASE_FLUSH, 0);
+}
+
+/* How long a server that has crashed is left alone before it is started again. */
+static int mcpi_client_pause(const mcp_client *c)
+{
+    int ms = MCPI_PAUSE_MS, i;
+    for (i = 1; i < c->crashes && ms < MCPI_PAUSE_MAX; i++) ms *= 2;
+    return !c->crashes ? 0 : ms < MCPI_PAUSE_MAX ? ms : MCPI_PAUSE_MAX;
 }
 #else
 static void mcpi_client_bury(mcp_client *c)
@@ -11858,11 +12827,13 @@ static void mcpi_client_finish(mcp_client *c)
     c->child.pid = 0;
 #endif
     if (!c->restart) { mcpi_client_enter_phase(c, MCPI_PHASE_ENDED, -1); return; }
-    c->restart = false;
-    c->restarted = true;
+    c->restart = c->st.eof = c->st.broken = false;
     mcpi_entry_drop(c, &c->probe);
     mcpi_entry_drop(c, &c->init);
-    mcpi_client_start(c);
+#ifndef MCP_NO_POSIX
+    if (c->era == MCP_ERA_BOTH) c->restarted = true;
+    mcpi_client_enter_phase(c, MCPI_PHASE_PAUSE, mcpi_client_pause(c));
+#endif
 }
 
 /* Output has drained or never will: the server's stdin is closed, which asks it to end. */
@@ -11916,6 +12887,7 @@ static void mcpi_client_tick(mcp_client *c)
 #endif
         due = c->now >= c->timer;
         switch (c->phase) {
+        case MCPI_PHASE_PAUSE: if (due) mcpi_client_start(c); break;
         case MCPI_PHASE_START: mcpi_client_start_tick(c); break;
         case MCPI_PHASE_LOST:  if (due || mcpi_client_silent(c)) mcpi_client_bury(c); break;
         case MCPI_PHASE_FLUSH: if (due || mcpi_client_drained(c)) mcpi_client_hang_up(c); break;
@@ -11953,6 +12925,22 @@ static void mcpi_client_settle_all(mcp_client *c)
         else from++;
     }
     if (c->live) mcpi_client_settle_done(c);
+}
+
+/* The server has gone, and will be started again: tells those who waited for it. What they say in return waits for the
+   next one. */
+static void mcpi_client_settle_bereft(mcp_client *c)
+{
+    char why[sizeof c->error];
+    size_t from = 0;
+    mcpi_entry *e;
+    memcpy(why, c->error, sizeof why);
+    c->bereft = false;
+    while (!c->freed && (e = (mcpi_entry *)mcpi_slots_any(&c->slots, c->before, &from)) != NULL) {
+        if (e->kind == MCPI_ENTRY_CALL && e->call->known != MCPI_METHOD_LISTEN)
+            mcpi_call_fail(c, e->call, MCP_ERR_CLOSED, why);
+        else from++;
+    }
 }
 
 #ifndef MCP_NO_POSIX
@@ -12009,6 +12997,7 @@ static void mcpi_client_turn(mcp_client *c)
         mcpi_client_due(c, c->now);
         mcpi_client_settle_done(c);
         if (!mcpi_client_leaving(c)) mcpi_client_tick(c);
+        if (c->bereft && c->status == MCP_OK) mcpi_client_settle_bereft(c);
         if (c->status != MCP_OK && !c->freed) mcpi_client_settle_all(c);
     }
     mcpi_client_flush(c);
@@ -12123,15 +13112,16 @@ static bool mcpi_client_describe(mcp_client *c, const mcp_client_desc *d)
     return c->meta != NULL;
 }
 
-/* Starts the server, if that is ours to do, and the handshake. */
+/* Starts the server, if that is ours to do, and the handshake, which goes by what is known of an earlier one. */
 static void mcpi_client_start(mcp_client *c)
 {
+    if (c->crashes) c->start_end = mcpi_after(c->now, c->d.start_timeout_ms);
 #ifndef MCP_NO_POSIX
     if (c->argv && !mcpi_client_spawn(c)) return;
 #endif
     c->heard = false;
     mcpi_client_enter_phase(c, MCPI_PHASE_START, 0);
-    if (c->restarted || c->d.era == MCP_ERA_LEGACY) mcpi_client_initialize(c);
+    if (c->restarted || c->d.era == MCP_ERA_LEGACY || c->era == MCP_ERA_LEGACY) mcpi_client_initialize(c);
     else mcpi_client_probe(c);
 }
 
@@ -12554,6 +13544,684 @@ mcp_poster *mcp_client_poster(mcp_client *c)
 /* ============================================================================================================== *
  * >>calling  tools for models, and what models call                                                              *
  * ============================================================================================================== */
+/* A toolbox keeps for each server what its list of tools has become: the fitted schema as text, and the record of the
+   fitting, by which arguments find their way back. Names are kept in the table of >>name; an entry there points at its
+   tool here. A list that comes again is made ready beside the old one and takes its place when all of it is there: its
+   names stay, and a failure changes nothing.
+
+   The five forms differ in how a tool, a call and a result are wrapped; what is inside is made once for all. */
+
+typedef struct mcpi_tool {
+    struct mcpi_toolset *set;
+    mcpi_name *name;                        /* NULL: left out */
+    void *was;                              /* what the name pointed at, until the list is complete */
+    const char *tool, *description, *notes; /* description: NULL none */
+    const char *schema; size_t schema_len;
+    const mcp_fit *fit;
+    bool added, strict;
+} mcpi_tool;
+
+typedef struct mcpi_toolset {
+    mcpi_leaf by_server;                    /* first; its key is the name, with its NUL */
+    struct mcpi_toolset *prev, *next;
+    mcp_arena arena;                        /* all that follows */
+    mcpi_tool *tools;
+    size_t count;
+} mcpi_toolset;
+
+struct mcp_toolbox {
+    mcp_toolbox_desc d;
+    mcp_names *names;
+    mcpi_link by_server;
+    mcpi_toolset *first, *last;
+    mcp_writer scratch;                     /* a schema, or arguments */
+    char *text; size_t text_cap;            /* of a result */
+};
+
+mcp_toolbox *mcp_toolbox_new(const mcp_toolbox_desc *d)
+{
+    static const unsigned char own[] = { MCP_GENERIC, MCP_OPENAI, MCP_ANTHROPIC, MCP_GEMINI, MCP_GEMINI_JSON };
+    mcp_toolbox *b = (mcp_toolbox *)mcpi_zalloc(d ? &d->alloc : NULL, sizeof *b);
+    if (!b) return NULL;
+    if (d) b->d = *d;
+    if ((unsigned)b->d.form >= sizeof own) b->d.form = MCP_FORM_OPENAI;
+    if (b->d.fit.profile == MCP_GENERIC) b->d.fit.profile = (mcp_profile)own[b->d.form];
+    if (!b->d.max_text) b->d.max_text = 100000;
+    if (!b->d.max_images) b->d.max_images = 5000000;
+    mcp_writer_init(&b->scratch, &b->d.alloc, 0);
+    b->names = mcp_names_new(&b->d.alloc);
+    if (b->names) return b;
+    mcpi_free(&b->d.alloc, b, sizeof *b);
+    return NULL;
+}
+
+static void mcpi_toolset_free(mcp_toolbox *b, mcpi_toolset *set)
+{
+    mcp_arena_free(&set->arena);
+    mcpi_free(&b->d.alloc, set, sizeof *set + set->by_server.key.an);
+}
+
+void mcp_toolbox_free(mcp_toolbox *b)
+{
+    mcp_allocator a;
+    if (!b) return;
+    a = b->d.alloc;
+    while (b->first) {
+        mcpi_toolset *set = b->first;
+        b->first = set->next;
+        mcpi_toolset_free(b, set);
+    }
+    mcp_names_free(b->names);
+    mcp_writer_free(&b->scratch);
+    mcpi_free(&a, b->text, b->text_cap);
+    mcpi_free(&a, b, sizeof *b);
+}
+
+static mcpi_toolset *mcpi_toolset_find(const mcp_toolbox *b, const char *server)
+{
+    mcpi_key k;
+    k.a = k.b = server;
+    k.an = strlen(server) + 1;
+    k.bn = 0;
+    return (mcpi_toolset *)(void *)mcpi_tree_find(&b->by_server, &k);
+}
+
+/* -- tools ------------------------------------------------------------------------------------------------------- */
+
+static const char *mcpi_arena_text(mcp_arena *a, const char *s)
+{
+    size_t n = strlen(s) + 1;
+    char *copy = (char *)mcp_arena_alloc(a, n);
+    if (copy) memcpy(copy, s, n);
+    return copy;
+}
+
+/* s, and a line more, in the arena; NULL: no memory (or s was NULL). */
+static const char *mcpi_note(mcp_arena *a, const char *s, const char *line)
+{
+    size_t n = s ? strlen(s) : 0, size = n + strlen(line) + 2;
+    char *both = s ? (char *)mcp_arena_alloc(a, size) : NULL;
+    if (both) mcpi_say(both, size, "%s%s%s", s, n && s[n - 1] != '\n' ? "\n" : "", line);
+    return both;
+}
+
+/* At most `max` code points of s (0: all), cut at a blank if there is one near the end, with an ellipsis. */
+static const char *mcpi_shortened(mcp_arena *a, const char *s, size_t max)
+{
+    size_t points = 0, keep = 0, blank = 0, i;
+    char *copy;
+    for (i = 0; s[i]; i++) {
+        if (((unsigned char)s[i] & 0xC0) == 0x80) continue;
+        if (++points == max) keep = i;
+        if (points <= max && points > max - max / 5 && mcpi_is_blank(s[i])) blank = i;
+    }
+    if (!max || points <= max) return s;
+    if (blank) keep = blank;
+    copy = (char *)mcp_arena_alloc(a, keep + 4);
+    if (copy) mcpi_say(copy, keep + 4, "%.*s\xE2\x80\xA6", (int)keep, s);
+    return copy;
+}
+
+static const char *mcpi_tool_text(const mcp_json *v, const char *key)
+{
+    const char *s = mcp_json_str(mcp_json_get(v, key), "");
+    return *s ? s : NULL;
+}
+
+/* Why an entry of a list is no tool that can be called, or NULL. */
+static const char *mcpi_tool_refused(const mcp_json *v)
+{
+    const mcp_json *name = mcp_json_get(v, "name");
+    if (mcp_json_type(v) != MCP_JSON_OBJECT) return "left out: it is no object";
+    if (mcp_json_type(name) != MCP_JSON_STRING || !mcp_json_size(name)) return "left out: it has no name";
+    return strlen(mcp_json_str(name, "")) == mcp_json_size(name) ? NULL : "left out: its name holds a NUL";
+}
+
+/* The schema of v for the provider, as text in the arena. MCP_OK, also when v has to be left out: t->notes then says
+   why, and t->schema is NULL. */
+static int mcpi_tool_fit(mcp_toolbox *b, mcpi_tool *t, const mcp_json *v)
+{
+    mcp_arena *a = &t->set->arena;
+    char *copy;
+    mcp_writer_reset(&b->scratch);
+    t->fit = mcp_schema_fit(a, mcp_json_get(v, "inputSchema"), &b->d.fit, &b->scratch);
+    if (b->scratch.status == MCP_ERR_MEMORY || (!t->fit && b->scratch.status == MCP_OK)) return MCP_ERR_MEMORY;
+    if (!t->fit || !mcp_writer_text(&b->scratch, NULL)) {
+        t->notes = "left out: its schema is too large";
+        return MCP_OK;
+    }
+    t->notes = mcp_fit_notes(t->fit);
+    t->strict = mcp_fit_strict(t->fit);
+    copy = (char *)mcp_arena_alloc(a, b->scratch.len);
+    if (!copy) return MCP_ERR_MEMORY;
+    memcpy(copy, b->scratch.buf, b->scratch.len);
+    t->schema = copy;
+    t->schema_len = b->scratch.len;
+    return MCP_OK;
+}
+
+/* What a provider is told of the tool: its description, or its title, or where there has to be something, its name. */
+static const char *mcpi_tool_describe(const mcp_toolbox *b, mcpi_tool *t, const mcp_json *v)
+{
+    const char *s = mcpi_tool_text(v, "description"), *cut;
+    if (!s) s = mcpi_tool_text(v, "title");
+    if (!s) s = mcpi_tool_text(mcp_json_get(v, "annotations"), "title");
+    if (!s && b->d.fit.profile != MCP_BEDROCK && b->d.form < MCP_FORM_GEMINI) return "";
+    if (!s) {
+        s = t->tool;
+        t->notes = mcpi_note(&t->set->arena, t->notes, "it has no description: its name stands there");
+    }
+    cut = mcpi_shortened(&t->set->arena, s, b->d.max_description);
+    if (cut && cut != s) t->notes = mcpi_note(&t->set->arena, t->notes, "its description is cut");
+    return cut == s ? mcpi_arena_text(&t->set->arena, s) : cut;
+}
+
+/* Makes one tool ready. What it needs of v is copied. */
+static int mcpi_tool_make(mcp_toolbox *b, mcpi_tool *t, const mcp_json *v)
+{
+    mcp_arena *a = &t->set->arena;
+    const char *server = t->set->by_server.key.a;
+    t->tool = mcpi_arena_text(a, mcp_json_str(mcp_json_get(v, "name"), ""));
+    if (!t->tool) return MCP_ERR_MEMORY;
+    t->notes = mcpi_tool_refused(v);
+    if (t->notes) return MCP_OK;
+    t->name = mcpi_names_by_pair(b->names, server, t->tool);
+    if (t->name && t->name->user && ((mcpi_tool *)t->name->user)->set == t->set) {
+        t->name = NULL;
+        t->notes = "left out: an earlier one of this list has the same name";
+        return MCP_OK;
+    }
+    if (mcpi_tool_fit(b, t, v) != MCP_OK) { t->name = NULL; return MCP_ERR_MEMORY; }
+    if (!t->schema) { t->name = NULL; return MCP_OK; }
+    if (!t->name) t->added = (t->name = mcpi_names_add(b->names, server, t->tool)) != NULL;
+    if (!t->name) return MCP_ERR_MEMORY;
+    t->was = t->name->user;
+    t->name->user = t;
+    t->description = mcpi_tool_describe(b, t, v);
+    if (!t->name->plain)
+        t->notes = mcpi_note(a, t->notes, "its name is altered: providers take A-Z a-z 0-9 _ - and 64 bytes in all");
+    return t->description && t->notes ? MCP_OK : MCP_ERR_MEMORY;
+}
+
+/* Lets go of the names that point at the tools of a set; `undo`: as if it had never been. */
+static void mcpi_toolset_leave(mcp_toolbox *b, mcpi_toolset *set, bool undo)
+{
+    size_t i;
+    for (i = 0; i < set->count; i++) {
+        mcpi_tool *t = &set->tools[i];
+        if (!t->name || t->name->user != t) continue;       /* a newer tool has taken it over */
+        if (undo && !t->added) t->name->user = t->was;
+        else mcpi_names_drop(b->names, t->name);
+    }
+}
+
+/* The same name, and the same place in the row, as the one that goes. */
+static void mcpi_toolset_enter(mcp_toolbox *b, mcpi_toolset *set, mcpi_toolset *old)
+{
+    if (old) mcpi_tree_remove(&b->by_server, &old->by_server);
+    mcpi_tree_add(&b->by_server, &set->by_server);
+    set->prev = old ? old->prev : b->last;
+    set->next = old ? old->next : NULL;
+    *(set->prev ? &set->prev->next : &b->first) = set;
+    *(set->next ? &set->next->prev : &b->last) = set;
+    if (!old) return;
+    mcpi_toolset_leave(b, old, false);
+    mcpi_toolset_free(b, old);
+}
+
+int mcp_toolbox_add(mcp_toolbox *b, const char *server, const mcp_json *tools)
+{
+    const mcp_json *v;
+    mcpi_toolset *set;
+    size_t n;
+    int rc = MCP_OK;
+    if (mcp_json_type(tools) == MCP_JSON_OBJECT) tools = mcp_json_get(tools, "tools");
+    if (!b || !server || mcp_json_type(tools) != MCP_JSON_ARRAY) return MCP_ERR_ARGUMENT;
+    n = strlen(server) + 1;
+    set = (mcpi_toolset *)mcpi_zalloc(&b->d.alloc, sizeof *set + n);
+    if (!set) return MCP_ERR_MEMORY;
+    memcpy(set + 1, server, n);
+    set->by_server.key.a = (const char *)(set + 1);
+    set->by_server.key.an = n;
+    mcp_arena_init(&set->arena, &b->d.alloc, 0);
+    n = mcp_json_size(tools);
+    if (n < MCP_NTS / sizeof *set->tools)
+        set->tools = (mcpi_tool *)mcp_arena_alloc(&set->arena, n * sizeof *set->tools);
+    if (!set->tools) rc = MCP_ERR_MEMORY;
+    for (v = mcp_json_first(tools); v && rc == MCP_OK; v = mcp_json_next(v)) {
+        mcpi_tool *t = &set->tools[set->count++];
+        memset(t, 0, sizeof *t);
+        t->set = set;
+        rc = mcpi_tool_make(b, t, v);
+    }
+    if (rc == MCP_OK) mcpi_toolset_enter(b, set, mcpi_toolset_find(b, server));
+    else {
+        mcpi_toolset_leave(b, set, true);
+        mcpi_toolset_free(b, set);
+    }
+    return rc;
+}
+
+int mcp_toolbox_remove(mcp_toolbox *b, const char *server)
+{
+    mcpi_toolset *set = b && server ? mcpi_toolset_find(b, server) : NULL;
+    if (!set) return MCP_ERR_UNKNOWN;
+    mcpi_tree_remove(&b->by_server, &set->by_server);
+    *(set->prev ? &set->prev->next : &b->first) = set->next;
+    *(set->next ? &set->next->prev : &b->last) = set->prev;
+    mcpi_toolset_leave(b, set, false);
+    mcpi_toolset_free(b, set);
+    return MCP_OK;
+}
+
+/* The tool at or behind this place. */
+static const mcpi_tool *mcpi_toolbox_step(const mcp_toolbox *b, const mcpi_tool *t)
+{
+    const mcpi_toolset *set = t ? t->set : b->first;
+    if (t && ++t < set->tools + set->count) return t;
+    if (t) set = set->next;
+    while (set && !set->count) set = set->next;
+    return set ? set->tools : NULL;
+}
+
+bool mcp_toolbox_next(const mcp_toolbox *b, mcp_tool_report *r)
+{
+    const mcpi_tool *t = b && r ? mcpi_toolbox_step(b, (const mcpi_tool *)r->priv) : NULL;
+    if (!t) return false;
+    r->server = t->set->by_server.key.a;
+    r->tool = t->tool;
+    r->name = t->name ? t->name->text : NULL;
+    r->strict = t->strict;
+    r->notes = t->notes;
+    r->priv = t;
+    return true;
+}
+
+static void mcpi_put_tool(mcp_writer *w, mcp_form form, const mcpi_tool *t)
+{
+    static const char schema[] = "parameters\0" "parameters\0" "input_schema\0" "parameters\0" "parametersJsonSchema\0";
+    mcp_put_object(w, NULL);
+    if (form <= MCP_FORM_RESPONSES) mcp_put_str(w, "type", "function");
+    if (form == MCP_FORM_OPENAI) mcp_put_object(w, "function");
+    mcp_put_str(w, "name", t->name->text);
+    if (*t->description) mcp_put_str(w, "description", t->description);
+    mcpi_put_splice(w, mcpi_word_at(schema, (int)form), t->schema, t->schema_len);
+    if (form == MCP_FORM_RESPONSES || (t->strict && form < MCP_FORM_GEMINI)) mcp_put_bool(w, "strict", t->strict);
+    if (form == MCP_FORM_OPENAI) mcp_put_end(w);
+    mcp_put_end(w);
+}
+
+void mcp_toolbox_write(const mcp_toolbox *b, mcp_writer *w, const char *key)
+{
+    const mcpi_tool *t = NULL;
+    bool any = false;
+    mcp_put_array(w, key);
+    while (b && (t = mcpi_toolbox_step(b, t)) != NULL) {
+        if (!t->name) continue;
+        if (!any && b->d.form >= MCP_FORM_GEMINI) {         /* one entry for all of them, which may not be empty */
+            mcp_put_object(w, NULL);
+            mcp_put_array(w, "functionDeclarations");
+        }
+        any = true;
+        mcpi_put_tool(w, b->d.form, t);
+    }
+    if (any && b->d.form >= MCP_FORM_GEMINI) { mcp_put_end(w); mcp_put_end(w); }
+    mcp_put_end(w);
+}
+
+/* -- calls ------------------------------------------------------------------------------------------------------- */
+
+static int mcpi_call_failed(mcp_arena *a, mcp_tool_call *k, int status, const char *why)
+{
+    k->status = status;
+    k->error = why ? mcpi_arena_text(a, why) : mcp_strerror(status);
+    if (k->error) return status;
+    k->error = mcp_strerror(MCP_ERR_MEMORY);
+    return k->status = MCP_ERR_MEMORY;
+}
+
+/* The object that the arguments are, or NULL with the call failed. Some models wrap it in a string once too often. */
+static const mcp_json *mcpi_call_args(mcp_arena *a, mcp_tool_call *k, const mcp_json *args)
+{
+    static const char kinds[] = "nothing\0" "null\0" "a boolean\0" "a number\0" "a string\0" "an array\0";
+    enum { SHOWN = 70, BEHIND = 20 };
+    char why[400];
+    size_t len, at = 0;
+    int turn;
+    for (turn = 0; turn < 2 && mcp_json_type(args) == MCP_JSON_STRING; turn++) {
+        const char *text = mcp_json_text(args, &len);
+        if (mcpi_blanks(text, text + len) == text + len) args = NULL;
+        else if (!(args = mcp_json_parse(a, text, len, &at))) {
+            size_t from = at < BEHIND ? 0 : at - BEHIND;
+            if (at == MCP_NTS) break;
+            while (from < at && ((unsigned char)text[from] & 0xC0) == 0x80) from++;
+            mcpi_say(why, sizeof why, "The arguments of \"%.*s\" are not valid JSON from byte %z on, behind \"%.*s\". "
+                     "Call it again with one JSON object.", (int)SHOWN, k->name, at, (int)(at - from), text + from);
+            mcpi_call_failed(a, k, MCP_ERR_PARSE, why);
+            return NULL;
+        }
+    }
+    if (at != MCP_NTS && (!args || mcp_json_type(args) == MCP_JSON_NULL)) args = mcp_json_parse(a, "{}", 2, &at);
+    if (mcp_json_type(args) == MCP_JSON_OBJECT) return args;
+    mcpi_say(why, sizeof why, "The arguments of \"%.*s\" are %s. Call it again with one JSON object.", (int)SHOWN,
+             k->name, mcpi_word_at(kinds, (int)mcp_json_type(args)));
+    if (args) mcpi_call_failed(a, k, MCP_ERR_INVALID, why);
+    else mcpi_call_failed(a, k, MCP_ERR_MEMORY, NULL);
+    return NULL;
+}
+
+int mcp_toolbox_call(mcp_toolbox *b, const mcp_json *call, mcp_arena *a, mcp_tool_call *k)
+{
+    static const char words[] = "arguments\0" "input\0" "args\0";
+    const mcp_json *inner = mcp_json_get(call, "function"), *args = NULL, *id = mcp_json_get(call, "call_id");
+    const mcpi_name *x;
+    int i, rc;
+    if (!k) return MCP_ERR_ARGUMENT;
+    memset(k, 0, sizeof *k);
+    if (!inner) inner = mcp_json_get(call, "functionCall");
+    if (!inner) inner = call;
+    if (!id) id = mcp_json_get(call, "id");
+    if (!id) id = mcp_json_get(inner, "id");
+    for (i = 0; !args && i < 3; i++) args = mcp_json_get(inner, mcpi_word_at(words, i));
+    k->id = mcpi_arena_text(a, mcp_json_str(id, ""));
+    k->name = mcpi_arena_text(a, mcp_json_str(mcp_json_get(inner, "name"), ""));
+    rc = !b ? MCP_ERR_ARGUMENT : k->id && k->name ? MCP_OK : MCP_ERR_MEMORY;
+    if (!k->id) k->id = "";
+    if (!k->name) k->name = "";
+    if (rc != MCP_OK) return mcpi_call_failed(a, k, rc, NULL);
+    x = (const mcpi_name *)(const void *)mcp_names_find(b->names, k->name);
+    if (!x) return mcpi_call_failed(a, k, MCP_ERR_UNKNOWN, b->names->error);
+    k->server = mcpi_arena_text(a, x->pub.server);
+    k->tool = mcpi_arena_text(a, x->pub.tool);
+    args = mcpi_call_args(a, k, args);
+    if (!args) return k->status;
+    mcp_writer_reset(&b->scratch);
+    rc = mcp_schema_unfit(((const mcpi_tool *)x->user)->fit, args, &b->scratch);
+    k->args = rc == MCP_OK ? mcp_writer_text(&b->scratch, NULL) : NULL;
+    if (k->args) k->args = mcpi_arena_text(a, k->args);
+    if (rc == MCP_OK && (!k->args || !k->server || !k->tool)) rc = MCP_ERR_MEMORY;
+    return rc == MCP_OK ? rc : mcpi_call_failed(a, k, rc, NULL);
+}
+
+/* -- results ----------------------------------------------------------------------------------------------------- */
+/* A result is read twice: which of its images can be sent decides how it is wrapped. Text gathers until an image comes
+   between, or the end. */
+
+typedef struct mcpi_result {
+    mcp_toolbox *b;
+    mcp_writer *w, *images;                 /* where images go as parts; NULL: nowhere */
+    size_t len, lost;                       /* of the text that has gathered; bytes over the limit */
+    size_t text, limit, room;               /* bytes of text so far, and at most; bytes left for images */
+    bool parts, spoken;                     /* w is in an array of parts; there was text of the tool's */
+    int status;
+} mcpi_result;
+
+static void mcpi_result_bytes(mcpi_result *r, const char *s, size_t n)
+{
+    mcp_toolbox *b = r->b;
+    size_t left = r->limit - r->text, cut = n;
+    int i;
+    if (cut > left) {
+        cut = left;
+        for (i = 0; i < 3 && cut && ((unsigned char)s[cut] & 0xC0) == 0x80; i++) cut--;
+        r->lost += n - cut;
+        r->limit = r->text + cut;           /* and nothing comes behind it */
+    }
+    if (r->status == MCP_OK && !mcpi_grow(&b->d.alloc, &b->text, &b->text_cap, r->len + cut, 0))
+        r->status = MCP_ERR_MEMORY;
+    if (r->status != MCP_OK) return;
+    memcpy(b->text + r->len, s, cut);
+    r->len += cut;
+    r->text += cut;
+}
+
+static void mcpi_result_text(mcpi_result *r, const char *s) { mcpi_result_bytes(r, s, strlen(s)); }
+
+/* Begins a piece: pieces are joined with LF. */
+static void mcpi_result_piece(mcpi_result *r, const char *s, size_t n)
+{
+    if (r->len) mcpi_result_bytes(r, "\n", 1);
+    mcpi_result_bytes(r, s, n);
+}
+
+/* What is not text, as a line in brackets: what it is, and what is known of it. */
+static void mcpi_result_note(mcpi_result *r, const char *what, const mcp_json *body, const mcp_json *data,
+                             const char *tail)
+{
+    static const char keys[] = "name\0" "uri\0" "mimeType\0" "description\0";
+    uint64_t size = mcp_json_size(data) / 4 * 3;
+    const char *text = mcp_json_str(data, ""), *s;
+    char number[40];
+    int i;
+    if (size && text[mcp_json_size(data) - 1] == '=') size -= text[mcp_json_size(data) - 2] == '=' ? 2 : 1;
+    mcpi_result_piece(r, "[", 1);
+    mcpi_result_text(r, what);
+    for (i = 0; i < 4; i++) {
+        if (!*(s = mcp_json_str(mcp_json_get(body, mcpi_word_at(keys, i)), ""))) continue;
+        mcpi_result_text(r, i == 0 ? " " : ", ");
+        mcpi_result_text(r, s);
+    }
+    if (size || mcp_json_uint(mcp_json_get(body, "size"), &size)) {
+        mcpi_say(number, sizeof number, ", %l bytes", (int64_t)size);
+        mcpi_result_text(r, number);
+    }
+    mcpi_result_text(r, tail);
+    mcpi_result_text(r, "]");
+}
+
+static bool mcpi_is_base64(const char *s, size_t n)
+{
+    if (!n || n % 4) return false;
+    if (s[n - 1] == '=') n -= s[n - 2] == '=' ? 2 : 1;
+    while (n && mcpi_base64_digit(s[n - 1]) < 64) n--;
+    return !n;
+}
+
+/* The base64 text of a block that can go as an image, or NULL. */
+static const mcp_json *mcpi_result_image(const mcpi_result *r, const mcp_json *block, const char **mime)
+{
+    bool resource = mcpi_is(mcp_json_get(block, "type"), "resource");
+    const mcp_json *body = resource ? mcp_json_get(block, "resource") : block;
+    const mcp_json *data = mcp_json_get(body, resource ? "blob" : "data");
+    if (!r->images || mcp_json_type(data) != MCP_JSON_STRING || mcp_json_size(data) > r->room) return NULL;
+    *mime = mcp_json_str(mcp_json_get(body, "mimeType"), "");
+    if (strcmp(*mime, "image/jpg") == 0) *mime = "image/jpeg";
+    if (mcpi_word_of(r->b->d.form < MCP_FORM_GEMINI ? "image/png\0" "image/jpeg\0" "image/webp\0" "image/gif\0" :
+                     "image/png\0" "image/jpeg\0" "image/webp\0" "image/heic\0" "image/heif\0", *mime) < 0) return NULL;
+    return mcpi_is_base64(mcp_json_str(data, ""), mcp_json_size(data)) ? data : NULL;
+}
+
+static void mcpi_put_data_url(mcp_writer *w, const char *key, const char *mime, const mcp_json *data)
+{
+    if (!mcpi_put_key(w, key)) return;
+    mcpi_put_bytes(w, "\"data:", 6);
+    mcpi_put_bytes(w, mime, strlen(mime));
+    mcpi_put_bytes(w, ";base64,", 8);
+    mcpi_put_bytes(w, data->u.text, data->n);
+    mcpi_put_bytes(w, "\"", 1);
+}
+
+static void mcpi_put_image(mcp_writer *w, mcp_form form, const char *mime, const mcp_json *data)
+{
+    mcp_put_object(w, NULL);
+    switch (form) {
+    case MCP_FORM_RESPONSES:
+        mcp_put_str(w, "type", "input_image");
+        mcpi_put_data_url(w, "image_url", mime, data);
+        break;
+    case MCP_FORM_ANTHROPIC:
+        mcp_put_str(w, "type", "image");
+        mcp_put_object(w, "source");
+        mcp_put_str(w, "type", "base64");
+        mcp_put_str(w, "media_type", mime);
+        mcp_put_json(w, "data", data);
+        mcp_put_end(w);
+        break;
+    case MCP_FORM_GEMINI: case MCP_FORM_GEMINI_JSON:
+        mcp_put_object(w, "inlineData");
+        mcp_put_str(w, "mimeType", mime);
+        mcp_put_json(w, "data", data);
+        mcp_put_end(w);
+        break;
+    case MCP_FORM_OPENAI: default:
+        mcp_put_str(w, "type", "image_url");
+        mcp_put_object(w, "image_url");
+        mcpi_put_data_url(w, "url", mime, data);
+        mcp_put_end(w);
+    }
+    mcp_put_end(w);
+}
+
+static void mcpi_put_text_part(mcp_writer *w, mcp_form form, const char *s, size_t n)
+{
+    mcp_put_object(w, NULL);
+    mcp_put_str(w, "type", form == MCP_FORM_RESPONSES ? "input_text" : "text");
+    mcp_put_strn(w, "text", s, n);
+    mcp_put_end(w);
+}
+
+/* What has gathered becomes a part. */
+static void mcpi_result_flush(mcpi_result *r)
+{
+    if (r->len) mcpi_put_text_part(r->w, r->b->d.form, r->b->text, r->len);
+    r->len = 0;
+}
+
+static void mcpi_result_block(mcpi_result *r, const mcp_json *block)
+{
+    const mcp_json *type = mcp_json_get(block, "type"), *inner = mcp_json_get(block, "resource"), *data;
+    const mcp_json *text = mcp_json_get(inner ? inner : block, "text");
+    const char *mime = "";
+    size_t n = 0;
+    if ((data = mcpi_result_image(r, block, &mime)) != NULL) {
+        r->room -= mcp_json_size(data);
+        if (r->parts) {
+            mcpi_result_flush(r);
+            mcpi_put_image(r->w, r->b->d.form, mime, data);
+        } else mcpi_result_note(r, "image", inner ? inner : block, data, ": it follows");
+    } else if (mcp_json_type(text) == MCP_JSON_STRING) {
+        if (inner) mcpi_result_note(r, "resource", inner, NULL, "");
+        if (!mcp_json_size(text)) return;
+        mcpi_result_piece(r, mcp_json_text(text, &n), mcp_json_size(text));
+        r->spoken = true;
+    } else if (mcpi_is(type, "resource_link")) mcpi_result_note(r, "link to", block, NULL, "");
+    else if (mcp_json_type(block) == MCP_JSON_OBJECT) {
+        data = mcp_json_get(inner ? inner : block, inner ? "blob" : "data");
+        mcpi_result_note(r, mcp_json_str(type, "content"), inner ? inner : block, data, ": not shown");
+    }
+}
+
+/* The images alone, in the order in which the lines named them. */
+static void mcpi_result_images(mcpi_result *r, const mcp_json *content, const char *id, const char *name)
+{
+    const mcp_json *v, *data;
+    const char *mime;
+    char label[200];
+    bool any = false;
+    r->room = r->b->d.max_images;
+    for (v = mcp_json_first(content); v; v = mcp_json_next(v)) {
+        if (!(data = mcpi_result_image(r, v, &mime))) continue;
+        r->room -= mcp_json_size(data);
+        if (!any && r->images != r->w) {
+            mcpi_say(label, sizeof label, "From the tool %.*s, call %.*s:", 70, name, 70, id);
+            mcpi_put_text_part(r->images, r->b->d.form, label, strlen(label));
+        }
+        any = true;
+        mcpi_put_image(r->images, r->b->d.form, mime, data);
+    }
+}
+
+/* All that there is to say. */
+static void mcpi_result_gather(mcpi_result *r, const mcp_tool_call *k, const mcp_reply *reply, bool flag)
+{
+    const mcp_json *v, *content = mcp_json_get(reply ? reply->result : NULL, "content");
+    char text[64];
+    if (k->status != MCP_OK || !reply)
+        mcpi_result_text(r, k->error ? k->error : mcp_strerror(k->status != MCP_OK ? k->status : MCP_ERR_FAILED));
+    else if (reply->status != MCP_OK) {
+        mcpi_result_text(r, "The call failed: ");
+        mcpi_result_text(r, reply->message ? reply->message : mcp_strerror(reply->status));
+        if (reply->status == MCP_ERR_PEER) {
+            mcpi_say(text, sizeof text, " (error %l)", reply->code);
+            mcpi_result_text(r, text);
+        }
+    } else {
+        if (flag) mcpi_result_text(r, "The tool reported an error:");
+        for (v = mcp_json_first(content); v; v = mcp_json_next(v)) mcpi_result_block(r, v);
+        v = mcp_json_get(reply->result, "structuredContent");
+        if (v && !r->spoken) {
+            mcp_writer_reset(&r->b->scratch);
+            mcp_put_json(&r->b->scratch, NULL, v);
+            if (!mcp_writer_text(&r->b->scratch, NULL)) r->status = MCP_ERR_MEMORY;
+            else mcpi_result_piece(r, r->b->scratch.buf, r->b->scratch.len);
+        } else if (!r->text && r->room == r->b->d.max_images) mcpi_result_text(r, "The tool returned nothing.");
+    }
+    if (!r->lost) return;
+    r->limit = MCP_NTS;
+    mcpi_result_piece(r, text, mcpi_say(text, sizeof text, "[cut here: %z bytes more]", r->lost));
+}
+
+/* A member for what was said. In an array of parts each text is one, as what has gathered is at the end. */
+static void mcpi_result_say(mcpi_result *r, const char *key, const mcp_tool_call *k, const mcp_reply *reply, bool flag)
+{
+    if (r->parts) mcp_put_array(r->w, key);
+    mcpi_result_gather(r, k, reply, flag);
+    if (r->parts) {
+        mcpi_result_flush(r);
+        mcp_put_end(r->w);
+    } else mcp_put_strn(r->w, key, r->len ? r->b->text : "", r->len);
+}
+
+int mcp_toolbox_result(mcp_toolbox *b, const mcp_tool_call *k, const mcp_reply *reply, mcp_writer *w,
+                       mcp_writer *images)
+{
+    bool called = k && k->status == MCP_OK && reply, failed = !called || mcp_reply_is_error(reply);
+    const mcp_json *content = called && reply->status == MCP_OK ? mcp_json_get(reply->result, "content") : NULL, *v;
+    const char *mime, *id, *name;
+    mcpi_result r;
+    if (!b || !k || !w) return MCP_ERR_ARGUMENT;
+    id = k->id ? k->id : "";
+    name = k->name ? k->name : "";
+    memset(&r, 0, sizeof r);
+    r.b = b;
+    r.w = w;
+    r.limit = b->d.max_text;
+    r.room = b->d.max_images;
+    if (!b->d.no_images) r.images = b->d.form == MCP_FORM_OPENAI ? images : w;
+    if (b->d.form == MCP_FORM_RESPONSES || b->d.form == MCP_FORM_ANTHROPIC)
+        for (v = mcp_json_first(content); v && !r.parts; v = mcp_json_next(v))
+            r.parts = mcpi_result_image(&r, v, &mime) != NULL;
+    mcp_put_object(w, NULL);
+    switch (b->d.form) {
+    case MCP_FORM_RESPONSES:
+        mcp_put_str(w, "type", "function_call_output");
+        mcp_put_str(w, "call_id", id);
+        mcpi_result_say(&r, "output", k, reply, failed);
+        break;
+    case MCP_FORM_ANTHROPIC:
+        mcp_put_str(w, "type", "tool_result");
+        mcp_put_str(w, "tool_use_id", id);
+        if (failed) mcp_put_bool(w, "is_error", true);
+        mcpi_result_say(&r, "content", k, reply, false);
+        break;
+    case MCP_FORM_GEMINI: case MCP_FORM_GEMINI_JSON:
+        mcp_put_object(w, "functionResponse");
+        if (*id) mcp_put_str(w, "id", id);
+        mcp_put_str(w, "name", name);
+        mcp_put_object(w, "response");
+        mcpi_result_say(&r, failed ? "error" : "output", k, reply, false);
+        mcp_put_end(w);
+        mcp_put_end(w);
+        break;
+    case MCP_FORM_OPENAI: default:
+        mcp_put_str(w, "role", "tool");
+        mcp_put_str(w, "tool_call_id", id);
+        mcpi_result_say(&r, "content", k, reply, failed);
+    }
+    mcp_put_end(w);
+    if (!r.parts) mcpi_result_images(&r, content, id, name);
+    return r.status != MCP_OK ? r.status : r.images && r.images->status != MCP_OK ? r.images->status : w->status;
+}
 
 #endif
 #ifndef MCP_NO_POSIX

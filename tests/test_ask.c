@@ -1,4 +1,5 @@
 /* Asking the user: one handler, both eras. */
+/* Behind the name of a test may stand the rows (B01 ...) that it covers of the catalogue which tests/faults.sh runs the cases of. */
 #define MCP_IMPLEMENTATION
 #include "mcp.h"
 #include "test.h"
@@ -253,7 +254,7 @@ static void hello(mcp_req *r, void *user)
     if (last_rc == MCP_OK) mcp_req_textf(r, "hello %s", mcp_json_str(mcp_json_get(c, "name"), "?"));
 }
 
-TEST(one_question_modern)
+TEST(one_question_modern)                                                                  /* D76 */
 {
     mcp_server *s = with_tool(hello);
     peer p;
@@ -444,7 +445,7 @@ static void confirm(mcp_req *r, void *user)
 }
 #define SURE "{\"confirm\":{\"action\":\"accept\"}}"
 
-TEST(state_is_bound)
+TEST(state_is_bound)                                                                       /* D77 */
 {
     mcp_server *s = with_tool(confirm);
     char good[sizeof state], bad[sizeof state];
@@ -501,7 +502,7 @@ TEST(state_is_bound)
 static int no_random(void *user, void *buf, size_t n) { (void)user; (void)buf; (void)n; return MCP_ERR_FAILED; }
 static int my_random(void *user, void *buf, size_t n) { (void)user; memset(buf, 3, n); return MCP_OK; }
 
-TEST(keys_of_states)
+TEST(keys_of_states)                                                                       /* D77 */
 {
     mcp_server_desc d;
     mcp_server *a, *b;
@@ -565,7 +566,7 @@ static void asks(mcp_req *r, void *user)
     else if (last_rc == MCP_ERR_PEER) mcp_req_text(r, mcp_json_str(mcp_json_get(a, "message"), ""));
 }
 
-TEST(capabilities)
+TEST(capabilities)                                                                         /* D75 */
 {
     static const char form[] = MCP_JSON({"message": "m", "mode": "form", "requestedSchema": {"type": "object", "properties": {}}});
     static const char url[] = MCP_JSON({"message": "m", "mode": "url", "url": "https://a.b/c", "elicitationId": "x"});

@@ -1,4 +1,5 @@
 /* The client against a scripted peer in memory with a fake clock, and against real children: this program itself, started with an argument, as a small and often hostile server. */
+/* Behind the name of a test may stand the rows (B01 ...) that it covers of the catalogue which tests/faults.sh runs the cases of. */
 #define MCP_IMPLEMENTATION
 #include "mcp.h"
 #include <poll.h>
@@ -10,7 +11,7 @@
 
 /* -- the handshake ------------------------------------------------------------------------------------------------------ */
 
-TEST(modern_shape)
+TEST(modern_shape)                                                                 /* B32 D55 D73 */
 {
     peer p;
     result r;
@@ -44,7 +45,7 @@ TEST(modern_shape)
     done(c, &p);
 }
 
-TEST(legacy_shape)
+TEST(legacy_shape)                                                                     /* D53 D58 */
 {
     peer p;
     result r;
@@ -101,7 +102,7 @@ static void probe_row(int era, const char *result, int code, const char *data, c
     done(c, &p);
 }
 
-TEST(verdicts)
+TEST(verdicts)                                                                             /* D59 */
 {
     static const int legacy_codes[] = { -32601, -32602, -32600, -32000, -32002, 0, 1, -32700, -32023 };
     size_t i;
@@ -146,7 +147,7 @@ TEST(refused_and_named)
 }
 
 /* Silence: initialize after probe_ms, and both answers count from then on. */
-TEST(silence)
+TEST(silence)                                                                      /* B39 D60 D62 */
 {
     peer p;
     mcp_client_desc d = desc_of(&p, MCP_ERA_BOTH);
@@ -279,7 +280,7 @@ static void init_row(const char *result, int code, const char *data, int status,
     done(c, &p);
 }
 
-TEST(initialize)
+TEST(initialize)                                                                       /* B55 B61 */
 {
     init_row("{\"protocolVersion\":\"1999-01-01\"}", 0, NULL, MCP_ERR_VERSION, "1999-01-01");
     init_row("{\"protocolVersion\":\"2026-07-28\"}", 0, NULL, MCP_ERR_VERSION, "2026-07-28");
@@ -325,7 +326,7 @@ static const char *sent(mcp_client *c, peer *p, const mcp_call *k)
 
 static bool each_name(const mcp_json *item, void *user);
 
-TEST(params)
+TEST(params)                                                                               /* B32 */
 {
     peer p;
     result r;
@@ -431,7 +432,7 @@ static void answer_row(int era, const char *line, int status, const char *word)
     done(c, &p);
 }
 
-TEST(answers)
+TEST(answers)                                      /* B08 B10 B20 B24 B26 B27 B28 B29 B34 D56 D57 */
 {
     static const char *const noise[] = { "hello", "[info] up", "{", "{\"a\":1}", "[]", "[1]", "null", "7", "\"jsonrpc\"", "{\"jsonrpc\":\"2.0\",\"id\":999999,\"result\":{}}",
         "{\"jsonrpc\":\"2.0\",\"id\":null,\"error\":{\"code\":1,\"message\":\"m\"}}", "{\"jsonrpc\":\"2.0\",\"error\":{\"code\":1,\"message\":\"m\"}}",
@@ -467,7 +468,7 @@ TEST(answers)
     answer_row(MCP_ERA_MODERN, "{\"jsonrpc\":\"2.0\",\"id\":$,\"result\":{\"resultType\":\"input_required\",\"inputRequests\":{\"q\":{\"method\":\"roots/list\"}}}}", MCP_ERR_CAPABILITY, "capabilities");
 }
 
-TEST(batches)
+TEST(batches)                                                                              /* B16 */
 {
     peer p;
     result a, b;
@@ -490,7 +491,7 @@ TEST(batches)
     done(c, &p);
 }
 
-TEST(timeouts)
+TEST(timeouts)                                                                     /* B09 B11 B38 */
 {
     peer p;
     result r, q;
@@ -519,11 +520,12 @@ TEST(timeouts)
     k = tool_call("x", NULL, &r);                            /* and the next one works */
     id = mcp_client_send(c, &k);
     reply(&p, (long long)id, OK_RESULT);
-    reply(&p, (long long)id, OK_RESULT);                     /* a duplicate */
+    reply(&p, (long long)id, OK_RESULT);                     /* a duplicate, and one that says something else */
+    refuse(&p, (long long)id, -32603, NULL);
     turns(c, 1);
     EQ_INT(r.calls, 1);
     EQ_INT(r.status, MCP_OK);
-    EQ_INT(mcp_client_stats(c).unknown, 2);
+    EQ_INT(mcp_client_stats(c).unknown, 3);
 
     k = tool_call("x", NULL, &r);                            /* cancel: the callback comes from the next step */
     id = mcp_client_send(c, &k);
@@ -559,6 +561,40 @@ TEST(timeouts)
     done(c, &p);
     EQ_INT(r.calls, 1);
     EQ_INT(r.status, MCP_ERR_CLOSED);
+}
+
+/* Whatever was asked, the server is told once that nobody waits, and the next call works. */
+TEST(timeouts_of_all_kinds)                                                                /* B38 */
+{
+    static const char *const kinds[] = { "resources/read", "prompts/get", "tools/list", "completion/complete", "x/y", "ping" };
+    int era;
+    size_t i;
+    for (era = MCP_ERA_MODERN; era <= MCP_ERA_LEGACY; era++) {
+        peer p;
+        result r;
+        mcp_client_desc d = desc_of(&p, era);
+        mcp_client *c = ready(&p, &d);
+        for (i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+            mcp_call k = tool_call(NULL, NULL, &r);
+            char wanted[64];
+            mcp_id id;
+            if (i == 0) k.uri = "x:1";
+            else if (i == 1) k.prompt = "p";
+            else k.method = kinds[i];
+            k.timeout_ms = 100;
+            id = mcp_client_send(c, &k);
+            turns(c, 1);
+            CHECK(has(hear(&p), i == 5 && era == MCP_ERA_MODERN ? "server/discover" : kinds[i]));
+            g_now += 100;
+            turns(c, 2);
+            EQ_INT(r.status, MCP_ERR_TIMEOUT);
+            snprintf(wanted, sizeof wanted, "\"params\":{\"requestId\":%d,", (int)id);
+            CHECK(has(hear(&p), wanted));
+            EQ_STR(hear(&p), "");
+            EQ_INT(mcp_client_stats(c).pending, 0);
+        }
+        done(c, &p);
+    }
 }
 
 /* A request that was answered wakes nobody any more, and one that waits for long does so once at most. */
@@ -614,7 +650,7 @@ static void on_progress(double dn, double total, const char *message, void *user
     snprintf(g_t.message, sizeof g_t.message, "%s", message ? message : "(none)");
 }
 
-TEST(progress)
+TEST(progress)                                                                 /* B40 B41 B43 B44 */
 {
     peer p;
     result r;
@@ -649,12 +685,27 @@ TEST(progress)
     say(&p, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/progress\",\"params\":{\"progressToken\":2,\"progress\":9}}");
     turns(c, 1);
     EQ_INT(g_t.n, 3);
+    CHECK(has(hear(&p), "notifications/cancelled"));
+
+    k = tool_call("x", NULL, &r);                            /* asked for without a function: it counts all the same */
+    k.timeout_ms = 100;
+    k.progress = true;
+    CHECK(has(sent(c, &p, &k), "\"progressToken\":3"));
+    for (i = 0; i < 5; i++) {
+        g_now += 99;
+        say(&p, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/progress\",\"params\":{\"progressToken\":3,\"progress\":1}}");
+        turns(c, 1);
+        EQ_INT(r.calls, 0);
+    }
+    reply(&p, 3, OK_RESULT);
+    turns(c, 1);
+    EQ_INT(r.status, MCP_OK);
 
     k = tool_call("x", NULL, &r);                            /* without asking for it, progress changes nothing */
     k.timeout_ms = 100;
     CHECK(!has(sent(c, &p, &k), "progressToken"));
     g_now += 60;
-    say(&p, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/progress\",\"params\":{\"progressToken\":3,\"progress\":9}}");
+    say(&p, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/progress\",\"params\":{\"progressToken\":4,\"progress\":9}}");
     turns(c, 1);
     EQ_INT(mcp_client_timeout(c), 40);
     done(c, &p);
@@ -882,7 +933,7 @@ static void walk(int era, const char *method, const char *params, const char *co
     done(c, &p);
 }
 
-TEST(lists)
+TEST(lists)                                                                        /* B50 B51 B60 */
 {
     static const char *const two[] = { "{\"tools\":[{\"name\":\"a\"},7,\"x\",null,{\"name\":\"b\"}],\"nextCursor\":\"\\ud800 p2\"}", "{\"tools\":[{\"name\":\"c\"}]}" };
     static const char *const empty_cursor[] = { "{\"tools\":[{\"name\":\"a\"}],\"nextCursor\":\"\"}", "{\"tools\":[{\"name\":\"b\"}],\"nextCursor\":null}" };
@@ -938,7 +989,7 @@ TEST(lists)
     g_stop_after = 0;
 }
 
-TEST(list_ends)
+TEST(list_ends)                                                                            /* B50 */
 {
     peer p;
     result r;
@@ -1045,7 +1096,7 @@ static void ask_row(mcp_client *c, peer *p, int status, const char *line, const 
     EQ_STR(hear(p), answer);
 }
 
-TEST(questions)
+TEST(questions)                                                                    /* B22 B23 D78 */
 {
     peer p;
     result r;
@@ -1300,7 +1351,7 @@ static bool nested_each(const mcp_json *item, void *user)
     return true;
 }
 
-TEST(nested)
+TEST(nested)                                                                           /* B46 B47 */
 {
     peer p;
     mcp_client_desc d = desc_of(&p, MCP_ERA_BOTH);
@@ -1566,7 +1617,7 @@ static void strike_row(int where, int how)
     EQ_INT(g_live, 0);
 }
 
-TEST(strikes)
+TEST(strikes)                                                                              /* B48 */
 {
     int where;
     for (where = 0; where < IN_COUNT; where++) {
@@ -1592,7 +1643,7 @@ static void greedy(const mcp_reply *r, void *user)
     mcp_client_free(c);
 }
 
-TEST(free_calls_back)
+TEST(free_calls_back)                                                                      /* B48 */
 {
     peer p;
     mcp_client_desc d = desc_of(&p, MCP_ERA_LEGACY);
@@ -1619,7 +1670,7 @@ TEST(free_calls_back)
 
 /* -- many, big, slow, and without memory ---------------------------------------------------------------------------------------------------- */
 
-TEST(many)
+TEST(many)                                                                             /* B12 B14 */
 {
     peer p;
     mcp_client_desc d = desc_of(&p, MCP_ERA_LEGACY);
@@ -2262,7 +2313,7 @@ TEST(no_memory_any_more)
     CHECK(n > 5 && !failed);
 }
 
-TEST(children)
+TEST(children)                                                                         /* D61 D63 */
 {
     static const char *const modes[] = { "serve-legacy", "serve-modern", "serve-banner", "serve-silent", "serve-exit-on-probe", "serve-stderr-flood", "serve-modern-stderr-flood" };
     const char *argv[3];
@@ -2592,6 +2643,7 @@ int main(int argc, char **argv)
     RUN(answers);
     RUN(batches);
     RUN(timeouts);
+    RUN(timeouts_of_all_kinds);
     RUN(answered_in_time);
     RUN(progress);
     RUN(limits);

@@ -1,4 +1,5 @@
 /* The client, second part: what a server may ask in the middle of a call, in both eras, and what is built on that. */
+/* Behind the name of a test may stand the rows (B01 ...) that it covers of the catalogue which tests/faults.sh runs the cases of. */
 #define MCP_IMPLEMENTATION
 #include "mcp.h"
 #include "test.h"
@@ -54,7 +55,7 @@ static long long begin(mcp_client *c, peer *p, result *r)
 
 /* -- more input ------------------------------------------------------------------------------------------------------- */
 
-TEST(one_round)
+TEST(one_round)                                                                        /* D72 D73 */
 {
     peer p;
     result r;
@@ -154,7 +155,7 @@ static void input_row(const char *caps, int how, const char *answer, const char 
     done(c, &p);
 }
 
-TEST(input_that_ends_the_call)
+TEST(input_that_ends_the_call)                                                             /* D75 */
 {
     static const char *const bad[] = { "{\"resultType\":\"input_required\"}", NEEDS("\"q\":7", ""), NEEDS("\"q\":{\"method\":\"tools/call\"}", ""), NEEDS("\"q\":{\"method\":\"roots/list\",\"params\":7}", ""),
         "{\"resultType\":\"input_required\",\"requestState\":7}", "{\"resultType\":\"input_required\",\"inputRequests\":[]}", "{\"resultType\":\"input_required\",\"inputRequests\":7,\"requestState\":\"s\"}" };
@@ -173,7 +174,7 @@ TEST(input_that_ends_the_call)
 }
 
 /* Without an end: it is given up, and the number of requests is bounded. */
-TEST(rounds)
+TEST(rounds)                                                                               /* D74 */
 {
     peer p;
     result r;
@@ -822,7 +823,7 @@ static void tell(mcp_client *c, peer *p, const char *method, long long sub, cons
 
 static const char *const uris[] = { "file:///a", "file:///\"b\"", NULL };
 
-TEST(listen_modern)
+TEST(listen_modern)                                                                /* D66 D69 D70 */
 {
     peer p;
     result r, r2;
@@ -842,6 +843,7 @@ TEST(listen_modern)
     EQ_INT(heard.n, 0);
     tell(c, &p, "notifications/subscriptions/acknowledged", id, ",\"notifications\":{\"toolsListChanged\":true}");
     EQ_INT(heard.n, 1);
+    EQ_INT(mcp_client_stats(c).pending, 0);                              /* a subscription is nothing that is waited for */
     EQ_STR(heard.method, "notifications/subscriptions/acknowledged");
     EQ_STR(g_log, "the server will not tell all of resourcesListChanged\nthe server will not tell all of promptsListChanged\nthe server will not tell all of resourceSubscriptions\n");
     g_now += 3600000;                                                    /* it has no time-out now */
@@ -1289,7 +1291,7 @@ static void storm_line(peer *p, const char *line, size_t len)
     for (i = 0; i < 100 && g_lists < 3; i++) say(p, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/tools/list_changed\"}");
     reply(p, id_of(text), TOOLS_AB);
 }
-TEST(storms)
+TEST(storms)                                                                               /* B49 */
 {
     peer p;
     mcp_client_desc d = desc_of(&p, MCP_ERA_LEGACY);

@@ -11,6 +11,7 @@
 static unsigned long long compared;
 static int counted_memcmp(const void *a, const void *b, size_t n) { compared += n; return memcmp(a, b, n); }
 #define memcmp counted_memcmp
+/* Behind the name of a test may stand the rows (B01 ...) that it covers of the catalogue which tests/faults.sh runs the cases of. */
 #define MCP_IMPLEMENTATION
 #include "mcp.h"
 #undef memcmp
@@ -790,7 +791,7 @@ static void cursor_of(const char *text, char *cursor)
     if (c) sscanf(c + 14, "%63[^\"]", cursor);
 }
 
-TEST(pages_of_all_kinds)
+TEST(pages_of_all_kinds)                                                                   /* B52 */
 {
     static const char *const methods[] = { "tools/list", "resources/list", "prompts/list", "resources/templates/list" };
     static const char *const bad[] = { "\"\"", "\"t\"", "\"tg\"", "\"t0\"", "\"t01\"", "\"tffffffffffffffff\"", "\"T1\"", "\"tF\"", "7", "{}", "\"x1\"", "true" };
@@ -872,7 +873,7 @@ TEST(pages_of_all_kinds)
     end(s, &p);
 }
 
-TEST(lists_that_are_not_there)
+TEST(lists_that_are_not_there)                                                             /* B60 */
 {
     mcp_server *s = server();
     peer p = join(s);
@@ -1063,7 +1064,7 @@ static mcp_server *one_of_each(mcp_server_desc *d)
     return s;
 }
 
-TEST(changes_told_to_sessions)
+TEST(changes_told_to_sessions)                                                             /* B49 */
 {
     mcp_server_desc d;
     mcp_server *s;
@@ -1120,7 +1121,7 @@ TEST(changes_told_to_sessions)
     leave(&q);
 }
 
-TEST(changes_told_to_listens)
+TEST(changes_told_to_listens)                                                              /* D68 */
 {
     mcp_server_desc d;
     mcp_server *s;

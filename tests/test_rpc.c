@@ -1,4 +1,5 @@
 /* JSON-RPC: the classifier and the table of pending requests. */
+/* Behind the name of a test may stand the rows (B01 ...) that it covers of the catalogue which tests/faults.sh runs the cases of. */
 #define MCP_IMPLEMENTATION
 #include "mcp.h"
 #include "test.h"
@@ -11,7 +12,7 @@ static mcp_msg classify(mcp_arena *a, const char *text)
     return m;
 }
 
-TEST(kinds)
+TEST(kinds)                                                            /* B05 B06 B15 B25 B31 B34 */
 {
     static const struct { const char *text; int kind, code; bool id; } t[] = {
         { "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}", MCP_MSG_REQUEST, 0, true },
@@ -82,7 +83,7 @@ static void on_end(const mcp_reply *r, void *user)
     CHECK(r->message != NULL);
 }
 
-TEST(settles_once)
+TEST(settles_once)                                                                         /* B11 */
 {
     mcp_pending *p = mcp_pending_new(NULL, 0);
     mcp_reply ok;
@@ -230,7 +231,7 @@ TEST(deadlines_that_move)
 }
 
 /* The entries of the heap have numbers of 32 bits, which come round after four thousand million deadlines. */
-TEST(numbers_come_round)
+TEST(numbers_come_round)                                                                   /* B12 */
 {
     mcp_pending *p = mcp_pending_new(NULL, 0);
     unsigned before;
@@ -303,7 +304,7 @@ TEST(many_and_reentrant)
     EQ_INT(settled, 80);
 }
 
-TEST(ids_of_peers)
+TEST(ids_of_peers)                                                                     /* B08 B43 */
 {
     static const struct { const char *text; mcp_id id; } t[] = {
         { "7", 7 }, { "7.0", 7 }, { "70e-1", 7 }, { "\"7\"", 7 }, { "9007199254740991", 9007199254740991u }, { "0", 0 }, { "\"0\"", 0 },

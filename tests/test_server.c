@@ -1,4 +1,5 @@
 /* The server core, driven through streams in memory with a clock of the test's own. */
+/* Behind the name of a test may stand the rows (B01 ...) that it covers of the catalogue which tests/faults.sh runs the cases of. */
 #define MCP_IMPLEMENTATION
 #include "mcp.h"
 #include "test.h"
@@ -37,11 +38,11 @@ static const char *call_modern(peer *p, const char *name, const char *args)
 
 /* -- handshake and eras -------------------------------------------------------------------------------------------------- */
 
-TEST(initialize_negotiates)
+TEST(initialize_negotiates)                                                    /* B53 B54 B58 D53 */
 {
     static const char *const versions[][2] = {
         { "\"2025-11-25\"", "2025-11-25" }, { "\"2025-06-18\"", "2025-06-18" }, { "\"2025-03-26\"", "2025-03-26" }, { "\"2024-11-05\"", "2024-11-05" },
-        { "\"2026-07-28\"", "2025-11-25" }, { "\"1999-01-01\"", "2025-11-25" }, { "\"\"", "2025-11-25" }, { "7", "2025-11-25" }, { "null", "2025-11-25" },
+        { "\"2026-07-28\"", "2025-11-25" }, { "\"1999-01-01\"", "2025-11-25" }, { "\"2099-01-01\"", "2025-11-25" }, { "\"\"", "2025-11-25" }, { "7", "2025-11-25" }, { "null", "2025-11-25" },
     };
     mcp_server *s = server();
     peer p = join(s);
@@ -58,7 +59,7 @@ TEST(initialize_negotiates)
     end(s, &p);
 }
 
-TEST(before_initialize)
+TEST(before_initialize)                                                    /* B56 B57 B58 B23 B17 */
 {
     mcp_server *s = server();
     peer p = join(s);
@@ -75,7 +76,7 @@ TEST(before_initialize)
     end(s, &p);
 }
 
-TEST(one_era_only)
+TEST(one_era_only)                                                                 /* B57 D54 D18 */
 {
     mcp_server_desc d;
     mcp_server *s;
@@ -102,7 +103,7 @@ TEST(one_era_only)
     end(s, &p);
 }
 
-TEST(modern_metadata)
+TEST(modern_metadata)                                                          /* D51 D52 D55 B23 */
 {
     static const struct { const char *params; const char *code; } t[] = {
         { "", "-32602" },
@@ -176,7 +177,7 @@ TEST(identity_and_capabilities)
 
 /* -- envelope -------------------------------------------------------------------------------------------------------------- */
 
-TEST(bad_lines)
+TEST(bad_lines)                                                /* B15 B16 B17 B18 B21 B25 B29 B37 */
 {
     static const char *const silent[] = {
         "", "   ", "\t\r", J({"jsonrpc":"2.0","method":"notifications/foo"}), J({"jsonrpc":"2.0","method":"tools/call","params":{"name":"echo"}}),
@@ -200,7 +201,7 @@ TEST(bad_lines)
     end(s, &p);
 }
 
-TEST(ids_come_back_as_they_were)
+TEST(ids_come_back_as_they_were)                                       /* B01 B02 B03 B04 B07 B19 */
 {
     static const char *const ids[] = { "0", "-1", "18446744073709551615", "123456789012345678901234567890", "-9223372036854775808", "\"\"", "\"1\"", "\"a\\\"\\n\\u0000\"", "\"\\ud800\"" };
     mcp_server *s = server();
@@ -213,6 +214,61 @@ TEST(ids_come_back_as_they_were)
         EQ_STR(say(&p, line), want);
     }
     EQ_STR(say(&p, "{\"jsonrpc\":\"2.0\",\"id\":\"\\u00e9\\/\",\"method\":\"ping\"}"), "{\"jsonrpc\":\"2.0\",\"id\":\"\xc3\xa9/\",\"result\":{}}\n");
+    legacy(&p);
+    EQ_STR(say(&p, J({"jsonrpc":"2.0","id":0,"method":"nope"})), J({"jsonrpc":"2.0","id":0,"error":{"code":-32601,"message":"Method not found: nope"}}) "\n");
+    EQ_STR(say(&p, J({"jsonrpc":"2.0","method":"nope"})), "");                 /* no id is not the id 0 */
+    EQ_STR(say(&p, J({"jsonrpc":"2.0","method":"ping"})), "");
+    end(s, &p);
+}
+
+/* Params of no type that belongs there, for every method: an error with the id, never a crash, and nothing that hangs. */
+TEST(params_of_every_type)                                                     /* B30 B31 B32 B33 */
+{
+    static const char *const methods[] = { "initialize", "ping", "tools/list", "tools/call", "resources/list", "resources/templates/list", "resources/read", "resources/subscribe",
+        "resources/unsubscribe", "prompts/list", "prompts/get", "completion/complete", "logging/setLevel", "server/discover", "subscriptions/listen", "nope" };
+    static const char *const types[] = { "12345", "-1", "\"x\"", "[1]", "true", "null", "1e400" };
+    static const char *const names[] = { "7", "null", "{}", "[\"echo\"]", "true" };
+    static const char *const needs[] = { "tools/call", "prompts/get", "resources/read", "completion/complete", "resources/subscribe" };
+    mcp_server *s = server();
+    mcp_resource d;
+    mcp_prompt q;
+    peer p = join(s);
+    char line[512];
+    size_t i, j;
+    add(s, "echo", echo);
+    memset(&d, 0, sizeof d);
+    d.uri = "x:1"; d.data = "text";
+    EQ_INT(mcp_server_resource(s, &d), MCP_OK);
+    memset(&q, 0, sizeof q);
+    q.name = "echo"; q.fn = q.complete = echo;
+    EQ_INT(mcp_server_prompt(s, &q), MCP_OK);
+    legacy(&p);
+    for (i = 0; i < sizeof methods / sizeof *methods; i++) {
+        for (j = 0; j < sizeof types / sizeof *types; j++) {
+            snprintf(line, sizeof line, "{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"%s\",\"params\":%s}", methods[i], types[j]);
+            CHECK(strstr(say(&p, line), "\"id\":7,\"error\":{\"code\":-32602") != NULL);
+            snprintf(line, sizeof line, "{\"jsonrpc\":\"2.0\",\"method\":\"%s\",\"params\":%s}", methods[i], types[j]);
+            EQ_STR(say(&p, line), "");
+        }
+    }
+    for (i = 0; i < sizeof needs / sizeof *needs; i++) {            /* without params; and what it is about is no string */
+        snprintf(line, sizeof line, "{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"%s\"}", needs[i]);
+        CHECK(strstr(say(&p, line), "\"code\":-32602") != NULL);
+        for (j = 0; j < sizeof names / sizeof *names; j++) {
+            snprintf(line, sizeof line, "{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"%s\",\"params\":{\"name\":%s,\"uri\":%s,\"ref\":%s,\"argument\":%s}}", needs[i], names[j], names[j], names[j], names[j]);
+            CHECK(strstr(say(&p, line), "\"code\":-32602") != NULL);
+        }
+    }
+    for (i = 0; i < 2; i++) {                                       /* arguments: none are {}, anything but an object is refused */
+        const char *method = i ? "prompts/get" : "tools/call";
+        snprintf(line, sizeof line, "{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"%s\",\"params\":{\"name\":\"echo\"}}", method);
+        CHECK(strstr(say(&p, line), "\"result\"") != NULL);
+        for (j = 0; j < sizeof types / sizeof *types; j++) {
+            snprintf(line, sizeof line, "{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"%s\",\"params\":{\"name\":\"echo\",\"arguments\":%s}}", method, types[j]);
+            CHECK(strstr(say(&p, line), "\"code\":-32602") != NULL);
+        }
+    }
+    CHECK(strstr(say(&p, J({"jsonrpc":"2.0","id":8,"method":"tools/list"})), "\"tools\":[") != NULL);       /* lists need none */
     end(s, &p);
 }
 
@@ -335,7 +391,7 @@ static void nan_piece(mcp_req *r, void *user)
     CHECK(mcp_req_end(r) != MCP_OK);
 }
 
-TEST(tool_results)
+TEST(tool_results)                                                                         /* B63 */
 {
     mcp_server *s = server();
     peer p = join(s);
@@ -387,7 +443,7 @@ TEST(tool_results)
     end(s, &p);
 }
 
-TEST(registration)
+TEST(registration)                                                                         /* B62 */
 {
     static const struct { const char *input, *output, *annotations, *extra, *error; } bad[] = {
         { "{\"type\":", NULL, NULL, NULL, "tool \"t\": inputSchema is not JSON: byte 8" },
@@ -443,7 +499,7 @@ TEST(registration)
     end(s, &p);
 }
 
-TEST(pages)
+TEST(pages)                                                                            /* B51 B52 */
 {
     mcp_server_desc d;
     mcp_server *s;
@@ -482,7 +538,7 @@ TEST(pages)
     end(s, &p);
 }
 
-TEST(other_lists)
+TEST(other_lists)                                                                          /* B60 */
 {
     mcp_server_desc d;
     mcp_server *s = server();
@@ -523,7 +579,7 @@ TEST(ten_thousand_tools)
 
 /* -- changes ------------------------------------------------------------------------------------------------------------------ */
 
-TEST(list_changed)
+TEST(list_changed)                                                                         /* B49 */
 {
     mcp_server *s = server();
     peer p = join(s), q = join(s);
@@ -568,7 +624,7 @@ TEST(list_changed_later)
     end(s, &p);
 }
 
-TEST(subscriptions)
+TEST(subscriptions)                                                                /* D67 D68 D70 */
 {
     static const char *const bad[] = { "", ",\"notifications\":7", ",\"notifications\":{\"toolsListChanged\":1}", ",\"notifications\":{\"resourceSubscriptions\":[1]}", ",\"notifications\":{\"resourceSubscriptions\":\"x\"}" };
     mcp_server *s = server();
@@ -616,7 +672,7 @@ static void defer(mcp_req *r, void *user)
     kept_count++;
 }
 
-TEST(deferred)
+TEST(deferred)                                                                 /* B13 B14 B35 B36 */
 {
     mcp_server *s = server();
     peer p = join(s);
@@ -658,6 +714,8 @@ TEST(deferred)
     EQ_STR(say(&p, J({"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":2}})), "");
     EQ_INT(cancel_calls, 1);
     CHECK(mcp_server_stats(s).unknown >= 2);
+    EQ_STR(say(&p, J({"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":77}})), "");                      /* before its request: nothing to cancel */
+    EQ_STR(say(&p, J({"jsonrpc":"2.0","id":77,"method":"ping"})), J({"jsonrpc":"2.0","id":77,"result":{}}) "\n");
 
     EQ_STR(say(&p, J({"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"defer"}})), "");
     EQ_INT(mcp_server_remove(s, MCP_LIST_TOOLS, "defer"), MCP_OK);         /* its call lives on */
@@ -712,7 +770,7 @@ static void progress(mcp_req *r, void *user)
     EQ_INT(mcp_req_progress(r, 9, 0, NULL), MCP_ERR_MISUSE);
 }
 
-TEST(progress_and_log)
+TEST(progress_and_log)                                                         /* B42 B44 B45 D79 */
 {
     mcp_server_desc d;
     mcp_server *s;
@@ -758,7 +816,7 @@ static void works(mcp_req *r, void *user)
     EQ_INT(mcp_req_text(r, "nobody hears this"), MCP_ERR_CANCELLED);
 }
 
-TEST(hears_while_it_works)
+TEST(hears_while_it_works)                                                             /* B23 B36 */
 {
     mcp_server *s = server();
     peer p = join(s);
@@ -779,7 +837,7 @@ TEST(hears_while_it_works)
 
 /* -- batches (2025-03-26) ---------------------------------------------------------------------------------------------------------- */
 
-TEST(batches)
+TEST(batches)                                                                              /* B16 */
 {
     mcp_server *s = server();
     peer p = join(s);
@@ -836,7 +894,7 @@ TEST(own_methods)
 }
 
 /* A notification's name in a request is no method, even if the program hears that notification. */
-TEST(notification_with_an_id)
+TEST(notification_with_an_id)                                                              /* B17 */
 {
     mcp_server *s = server();
     peer p = join(s);
@@ -950,7 +1008,7 @@ static void goes_on(mcp_req *r, void *user)
 }
 
 /* An id is taken while its request runs, but only for the peer whose request that is. */
-TEST(ids_of_running_requests)
+TEST(ids_of_running_requests)                                                              /* B13 */
 {
     mcp_server *s = server();
     peer p = join(s), q = join(s);
@@ -1030,7 +1088,7 @@ static void frees(mcp_req *r, void *user)
 static void detaches(mcp_req *r, void *user) { (void)user; mcp_server_detach(mcp_req_server(r), mcp_req_conn(r)); EQ_STR(mcp_arg_str(r, "text", ""), "still here"); mcp_req_text(r, "x"); }
 static void stops(mcp_req *r, void *user) { (void)user; mcp_server_stop(mcp_req_server(r)); mcp_req_text(r, "bye"); }
 
-TEST(ends_from_inside)
+TEST(ends_from_inside)                                                                     /* B48 */
 {
     static const char line[] = J({"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"x","arguments":{"text":"still here"}}}) "\n" J({"jsonrpc":"2.0","id":2,"method":"ping"}) "\n";
     mcp_server *s = server();
@@ -1282,7 +1340,7 @@ static void no_block(mcp_req *r, void *user)
     CHECK(mcp_req_done(r) != MCP_OK);
 }
 
-TEST(what_old_revisions_know)
+TEST(what_old_revisions_know)                                                              /* D58 */
 {
     mcp_server *s = server();
     peer p = join(s);
@@ -1581,7 +1639,7 @@ TEST(cancelled_in_a_nested_turn)
     end(s, &p);
 }
 
-TEST(peers_do_not_meddle)
+TEST(peers_do_not_meddle)                                                              /* B13 D22 */
 {
     mcp_server_desc d;
     mcp_server *s;
@@ -1889,6 +1947,7 @@ int main(void)
     RUN(identity_and_capabilities);
     RUN(bad_lines);
     RUN(ids_come_back_as_they_were);
+    RUN(params_of_every_type);
     RUN(line_separators);
     RUN(framing);
     RUN(tool_results);
