@@ -119,8 +119,32 @@ TEST(strict)
                 "{\"name\":\"open\",\"inputSchema\":{\"type\":\"object\",\"additionalProperties\":true}}]");
     memset(&t, 0, sizeof t);
     CHECK(mcp_toolbox_next(b, &t) && t.strict);
-    CHECK(strstr(written(b), "\"required\":[\"a\"]") && strstr(written(b), "\"strict\":true}}"));
+    CHECK(mcp_toolbox_next(b, &t) && !t.strict);
+    CHECK(!mcp_toolbox_next(b, &t));
+    CHECK(strstr(written(b), "\"required\":[\"a\"]") && strstr(written(b), "\"strict\":true}},") && !strstr(written(b), "\"strict\":true}}]"));
     mcp_toolbox_free(b);
+}
+
+/* What fitting has renamed comes back, nulls of strictness go. */
+TEST(fitted)
+{
+    mcp_toolbox *b = box_of(MCP_FORM_ANTHROPIC, MCP_GENERIC);
+    mcp_tool_call k;
+    add(b, "s", "[{\"name\":\"t\",\"description\":\"d\",\"inputSchema\":{\"type\":\"object\",\"properties\":{\"$top\":{\"type\":\"integer\"},"
+                "\"uids[]\":{\"type\":\"array\"}},\"required\":[\"$top\"]}}]");
+    CHECK(!strstr(written(b), "$top") && strstr(written(b), "\"required\":[\"top\"]"));
+    CHECK(strstr(notes_of(b, "s", "t", false), "top"));
+    EQ_INT(mcp_toolbox_call(b, json("{\"name\":\"mcp__s__t\",\"input\":{\"top\":3,\"other\":[1]}}"), &arena, &k), MCP_OK);
+    EQ_STR(k.args, "{\"$top\":3,\"other\":[1]}");
+    mcp_toolbox_free(b);
+    b = box_of(MCP_FORM_OPENAI, MCP_OPENAI_STRICT);
+    add(b, "s", "[{\"name\":\"t\",\"inputSchema\":{\"type\":\"object\",\"properties\":{\"a\":{\"type\":\"string\"},\"b\":{\"type\":\"string\"}},"
+                "\"required\":[\"a\"],\"additionalProperties\":false}}]");
+    CHECK(strstr(written(b), "\"required\":[\"a\",\"b\"]") && strstr(written(b), "\"strict\":true"));
+    EQ_INT(mcp_toolbox_call(b, json("{\"id\":\"1\",\"function\":{\"name\":\"mcp__s__t\",\"arguments\":\"{\\\"a\\\":\\\"x\\\",\\\"b\\\":null}\"}}"), &arena, &k), MCP_OK);
+    EQ_STR(k.args, "{\"a\":\"x\"}");
+    mcp_toolbox_free(b);
+    EQ_INT(live, 0);
 }
 
 /* One bad tool harms no other, and each has its reason. */
@@ -167,7 +191,7 @@ TEST(isolation)
         CHECK(strstr(written(b), "\"description\":\"\xC3\xA4 description that\xE2\x80\xA6\""));
         CHECK(strstr(written(b), "\"description\":\"exactly twenty chars\""));
         CHECK(strstr(written(b), "\"description\":\"notoneblankinalloft\xE2\x80\xA6\""));
-        EQ_STR(notes_of(b, "s", "t", false), "its description is cut");
+        CHECK(strstr(notes_of(b, "s", "t", false), "\nits description is cut"));
         mcp_toolbox_free(b);
     }
     /* who wants a description gets one */
@@ -624,6 +648,7 @@ int main(void)
     mcp_writer_init(&out, NULL, 0);
     RUN(forms);
     RUN(strict);
+    RUN(fitted);
     RUN(isolation);
     RUN(changes);
     RUN(call_forms);
