@@ -28,12 +28,16 @@ RUN      = $(ENV) sh tests/run.sh
 
 EXAMPLES = $(B)/hello_server $(B)/hello_client $(B)/loop_client $(B)/worker_server $(B)/unix_server \
            $(B)/fixed_server $(B)/docs_server $(B)/ask_server \
-           $(B)/ask_client $(B)/mcp
-FIXTURES = $(B)/faults_json $(B)/faults_server $(B)/faults_client $(B)/conformance_server $(B)/conformance_client $(B)/peer_client $(B)/validate $(B)/names
+           $(B)/ask_client $(B)/sanitize $(B)/mcp
+FIXTURES = $(B)/faults_json $(B)/faults_server $(B)/faults_client \
+           $(B)/conformance_server $(B)/conformance_client \
+           $(B)/peer_client \
+           $(B)/validate \
+           $(B)/names
 
 all: examples
 examples: $(EXAMPLES)
-fixtures: $(FIXTURES)
+fixtures: $(FIXTURES) $(B)/sanitize
 
 $(EXAMPLES): mcp.h
 	@mkdir -p $(B)
@@ -47,6 +51,7 @@ $(B)/fixed_server: examples/fixed_server.c
 $(B)/docs_server: examples/docs_server.c
 $(B)/ask_client: examples/ask_client.c
 $(B)/ask_server: examples/ask_server.c
+$(B)/sanitize: examples/sanitize.c
 $(B)/mcp: examples/mcp.c
 
 $(FIXTURES): mcp.h
