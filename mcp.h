@@ -5678,17 +5678,10 @@ static bool mcpi_exact_multiple(mcpi_work *w, const mcpi_exact *a, const mcpi_ex
     const char *p = a->p, *q = b->p;
     mcpi_mark mark = mcpi_mark_set(w->arena);
     unsigned char *rest, *by;
-    uint64_t r = 0, d = 0;
     if (a->n == 0) return true;
     if (shift < 0) return false;
     zeros = (uint64_t)shift < 4 * (uint64_t)b->n ? (size_t)shift : 4 * b->n;
     digits = a->n + zeros;
-    if (b->n <= 18) {
-        if (!mcpi_spend(w, digits / 8)) return false;
-        for (i = 0; i < b->n; i++) d = d * 10 + mcpi_exact_digit(&q);
-        for (i = 0; i < digits; i++) r = (r * 10 + (i < a->n ? mcpi_exact_digit(&p) : 0)) % d;
-        return r == 0;
-    }
     /* Long division on paper: `rest` has one digit more than `by`. */
     if (digits > UINT32_MAX || b->n > UINT32_MAX || !mcpi_spend(w, digits / 8 * b->n)) return false;
     rest = (unsigned char *)mcpi_work_alloc(w, 2 * b->n + 1);
@@ -5903,71 +5896,72 @@ enum {
     MCPI_IS_NAMES_MAP, MCPI_IS_EITHER_MAP
 };
 
-/* The keywords that do something, with the dialects that know them, in the order in which a value is held against them.
-   Those before `required` look at the value alone. */
+/* The keywords that do something: what their value is, the first and the last dialect that know them, and the rule that
+   they make or are a part of. A value is held against the rules in this order; those before `required` look at the value
+   alone. */
 #define MCPI_KEYWORDS(X) \
-    X(TYPE,         "type",                  TYPES,     D4,  D20) \
-    X(ENUM,         "enum",                  LIST,      D4,  D20) \
-    X(CONST,        "const",                 ANY,       D6,  D20) \
-    X(MULTIPLE,     "multipleOf",            FACTOR,    D4,  D20) \
-    X(MAXIMUM,      "maximum",               NUMBER,    D4,  D20) \
-    X(BELOW4,       "exclusiveMaximum",      BOOL,      D4,  D4) \
-    X(BELOW,        "exclusiveMaximum",      NUMBER,    D6,  D20) \
-    X(MINIMUM,      "minimum",               NUMBER,    D4,  D20) \
-    X(ABOVE4,       "exclusiveMinimum",      BOOL,      D4,  D4) \
-    X(ABOVE,        "exclusiveMinimum",      NUMBER,    D6,  D20) \
-    X(MAX_LENGTH,   "maxLength",             COUNT,     D4,  D20) \
-    X(MIN_LENGTH,   "minLength",             COUNT,     D4,  D20) \
-    X(PATTERN,      "pattern",               TEXT,      D4,  D20) \
-    X(MAX_ITEMS,    "maxItems",              COUNT,     D4,  D20) \
-    X(MIN_ITEMS,    "minItems",              COUNT,     D4,  D20) \
-    X(UNIQUE,       "uniqueItems",           BOOL,      D4,  D20) \
-    X(REQUIRED,     "required",              NAMES,     D4,  D20) \
-    X(MAX_MEMBERS,  "maxProperties",         COUNT,     D4,  D20) \
-    X(MIN_MEMBERS,  "minProperties",         COUNT,     D4,  D20) \
-    X(NEEDS,        "dependentRequired",     NAMES_MAP, D19, D20) \
-    X(NEEDS_FIT,    "dependentSchemas",      MAP,       D19, D20) \
-    X(NEEDS_EITHER, "dependencies",          EITHER_MAP, D4, D20) \
-    X(NAMES,        "propertyNames",         SCHEMA,    D6,  D20) \
-    X(MEMBERS,      "properties",            MAP,       D4,  D20) \
-    X(PATTERNS,     "patternProperties",     MAP,       D4,  D20) \
-    X(ADDITIONAL,   "additionalProperties",  SCHEMA,    D4,  D20) \
-    X(PREFIX,       "prefixItems",           SCHEMAS,   D20, D20) \
-    X(ITEMS,        "items",                 SCHEMA,    D20, D20) \
-    X(ITEMS7,       "items",                 SCHEMA_OR_LIST, D4, D19) \
-    X(REST7,        "additionalItems",       SCHEMA,    D4,  D19) \
-    X(CONTAINS,     "contains",              SCHEMA,    D6,  D20) \
-    X(MAX_CONTAINS, "maxContains",           COUNT,     D19, D20) \
-    X(MIN_CONTAINS, "minContains",           COUNT,     D19, D20) \
-    X(REF,          "$ref",                  TEXT,      D4,  D20) \
-    X(DYNAMIC_REF,  "$dynamicRef",           TEXT,      D20, D20) \
-    X(RECURSIVE_REF, "$recursiveRef",        TEXT,      D19, D19) \
-    X(ALL,          "allOf",                 SCHEMAS,   D4,  D20) \
-    X(ANY,          "anyOf",                 SCHEMAS,   D4,  D20) \
-    X(ONE,          "oneOf",                 SCHEMAS,   D4,  D20) \
-    X(NOT,          "not",                   SCHEMA,    D4,  D20) \
-    X(IF,           "if",                    SCHEMA,    D7,  D20) \
-    X(THEN,         "then",                  SCHEMA,    D7,  D20) \
-    X(ELSE,         "else",                  SCHEMA,    D7,  D20) \
-    X(LEFT_ITEMS,   "unevaluatedItems",      SCHEMA,    D19, D20) \
-    X(LEFT_MEMBERS, "unevaluatedProperties", SCHEMA,    D19, D20) \
-    X(DEFS,         "$defs",                 MAP,       D19, D20) \
-    X(DEFINITIONS,  "definitions",           MAP,       D4,  D20) \
-    X(CONTENT,      "contentSchema",         SCHEMA,    D19, D20) \
-    X(SCHEMA,       "$schema",               TEXT,      D4,  D20) \
-    X(ID4,          "id",                    TEXT,      D4,  D4) \
-    X(ID,           "$id",                   TEXT,      D6,  D20) \
-    X(ANCHOR,       "$anchor",               TEXT,      D19, D20) \
-    X(DYNAMIC_ANCHOR, "$dynamicAnchor",      TEXT,      D20, D20) \
-    X(RECURSIVE_ANCHOR, "$recursiveAnchor",  BOOL,      D19, D19)
+    X(TYPE,            "type",                  TYPES,          D4,  D20, NONE) \
+    X(ENUM,            "enum",                  LIST,           D4,  D20, ENUM) \
+    X(CONST,           "const",                 ANY,            D6,  D20, CONST) \
+    X(MULTIPLE,        "multipleOf",            FACTOR,         D4,  D20, MULTIPLE) \
+    X(MAXIMUM,         "maximum",               NUMBER,         D4,  D20, MAXIMUM) \
+    X(BELOW4,          "exclusiveMaximum",      BOOL,           D4,  D4,  NONE) \
+    X(BELOW,           "exclusiveMaximum",      NUMBER,         D6,  D20, BELOW) \
+    X(MINIMUM,         "minimum",               NUMBER,         D4,  D20, MINIMUM) \
+    X(ABOVE4,          "exclusiveMinimum",      BOOL,           D4,  D4,  NONE) \
+    X(ABOVE,           "exclusiveMinimum",      NUMBER,         D6,  D20, ABOVE) \
+    X(MAX_LENGTH,      "maxLength",             COUNT,          D4,  D20, MAX_LENGTH) \
+    X(MIN_LENGTH,      "minLength",             COUNT,          D4,  D20, MIN_LENGTH) \
+    X(PATTERN,         "pattern",               TEXT,           D4,  D20, PATTERN) \
+    X(MAX_ITEMS,       "maxItems",              COUNT,          D4,  D20, MAX_ITEMS) \
+    X(MIN_ITEMS,       "minItems",              COUNT,          D4,  D20, MIN_ITEMS) \
+    X(UNIQUE,          "uniqueItems",           BOOL,           D4,  D20, UNIQUE) \
+    X(REQUIRED,        "required",              NAMES,          D4,  D20, REQUIRED) \
+    X(MAX_MEMBERS,     "maxProperties",         COUNT,          D4,  D20, MAX_MEMBERS) \
+    X(MIN_MEMBERS,     "minProperties",         COUNT,          D4,  D20, MIN_MEMBERS) \
+    X(NEEDS,           "dependentRequired",     NAMES_MAP,      D19, D20, NEEDS) \
+    X(NEEDS_FIT,       "dependentSchemas",      MAP,            D19, D20, NEEDS_FIT) \
+    X(NEEDS_EITHER,    "dependencies",          EITHER_MAP,     D4,  D20, NEEDS_EITHER) \
+    X(NAMES,           "propertyNames",         SCHEMA,         D6,  D20, NAMES) \
+    X(MEMBERS,         "properties",            MAP,            D4,  D20, MEMBERS) \
+    X(PATTERNS,        "patternProperties",     MAP,            D4,  D20, MEMBERS) \
+    X(ADDITIONAL,      "additionalProperties",  SCHEMA,         D4,  D20, MEMBERS) \
+    X(PREFIX,          "prefixItems",           SCHEMAS,        D20, D20, ITEMS) \
+    X(ITEMS,           "items",                 SCHEMA,         D20, D20, ITEMS) \
+    X(ITEMS7,          "items",                 SCHEMA_OR_LIST, D4,  D19, ITEMS) \
+    X(REST7,           "additionalItems",       SCHEMA,         D4,  D19, ITEMS) \
+    X(CONTAINS,        "contains",              SCHEMA,         D6,  D20, CONTAINS) \
+    X(MAX_CONTAINS,    "maxContains",           COUNT,          D19, D20, NONE) \
+    X(MIN_CONTAINS,    "minContains",           COUNT,          D19, D20, NONE) \
+    X(REF,             "$ref",                  TEXT,           D4,  D20, REF) \
+    X(DYNAMIC_REF,     "$dynamicRef",           TEXT,           D20, D20, DYNAMIC_REF) \
+    X(RECURSIVE_REF,   "$recursiveRef",         TEXT,           D19, D19, RECURSIVE_REF) \
+    X(ALL,             "allOf",                 SCHEMAS,        D4,  D20, ALL) \
+    X(ANY,             "anyOf",                 SCHEMAS,        D4,  D20, ANY) \
+    X(ONE,             "oneOf",                 SCHEMAS,        D4,  D20, ONE) \
+    X(NOT,             "not",                   SCHEMA,         D4,  D20, NOT) \
+    X(IF,              "if",                    SCHEMA,         D7,  D20, IF) \
+    X(THEN,            "then",                  SCHEMA,         D7,  D20, IF) \
+    X(ELSE,            "else",                  SCHEMA,         D7,  D20, IF) \
+    X(LEFT_ITEMS,      "unevaluatedItems",      SCHEMA,         D19, D20, LEFT_ITEMS) \
+    X(LEFT_MEMBERS,    "unevaluatedProperties", SCHEMA,         D19, D20, LEFT_MEMBERS) \
+    X(DEFS,            "$defs",                 MAP,            D19, D20, NONE) \
+    X(DEFINITIONS,     "definitions",           MAP,            D4,  D20, NONE) \
+    X(CONTENT,         "contentSchema",         SCHEMA,         D19, D20, NONE) \
+    X(SCHEMA,          "$schema",               TEXT,           D4,  D20, NONE) \
+    X(ID4,             "id",                    TEXT,           D4,  D4,  NONE) \
+    X(ID,              "$id",                   TEXT,           D6,  D20, NONE) \
+    X(ANCHOR,          "$anchor",               TEXT,           D19, D20, NONE) \
+    X(DYNAMIC_ANCHOR,  "$dynamicAnchor",        TEXT,           D20, D20, NONE) \
+    X(RECURSIVE_ANCHOR,"$recursiveAnchor",      BOOL,           D19, D19, NONE)
 enum {
-#define MCPI_X(id, name, is, from, to) MCPI_KW_##id,
+#define MCPI_X(id, name, is, from, to, rule) MCPI_KW_##id,
     MCPI_KEYWORDS(MCPI_X)
 #undef MCPI_X
-    MCPI_KEYWORD_COUNT
+    MCPI_KEYWORD_COUNT, MCPI_KW_NONE = MCPI_KEYWORD_COUNT
 };
-static const struct mcpi_keyword { char name[22], is, from, to; } mcpi_keywords[MCPI_KEYWORD_COUNT] = {
-#define MCPI_X(id, name, is, from, to) { name, MCPI_IS_##is, MCPI_##from, MCPI_##to },
+static const struct mcpi_keyword { char name[22], is, from, to, rule; } mcpi_keywords[MCPI_KEYWORD_COUNT] = {
+#define MCPI_X(id, name, is, from, to, rule) { name, MCPI_IS_##is, MCPI_##from, MCPI_##to, MCPI_KW_##rule },
     MCPI_KEYWORDS(MCPI_X)
 #undef MCPI_X
 };
@@ -5998,7 +5992,7 @@ typedef struct mcpi_rule {
     bool strict;                            /* the limit itself does not fit; a reference is looked up anew */
     uint32_t n;                             /* of list */
     const mcp_json *src, *properties;       /* the keyword's value; rule of members: `properties` */
-    mcpi_node *sub;                         /* the one node, or the one for the rest */
+    mcpi_node *sub, *yes, *no;              /* the one node, or the one for the rest; then and else */
     mcpi_node **list;
     const mcp_json **needs; uint32_t needs_count;   /* arrays of names that have to be there beside a member */
     const mcpi_pattern **patterns;          /* for each of the list; or one */
@@ -6144,11 +6138,32 @@ typedef struct mcpi_compiler {
     mcpi_node **at;                         /* for each value of the schema, its node */
     mcpi_node *last, *filled;               /* of the nodes */
     mcpi_pending_ref *refs;
-    mcpi_remark *notes, **notes_end;
+    mcpi_remark *notes, **notes_end; size_t notes_count;
     uint32_t *first, mask;                  /* a hash table of all members; made when a pointer is followed */
     mcpi_chained *link;
     const char *why;
 } mcpi_compiler;
+
+static void mcpi_say_words(mcpi_said *t, const char *s) { mcpi_say_bytes(t, s, strlen(s)); }
+
+enum { MCPI_VALUE_SHOWN = 60 };
+
+/* A string in quotes and on one line, cut after MCPI_VALUE_SHOWN bytes. */
+static void mcpi_say_quoted(mcpi_said *t, const char *s, size_t n)
+{
+    char buf[8 * MCPI_VALUE_SHOWN];
+    mcp_writer w;
+    size_t cut = n, len = 0;
+    const char *text;
+    if (n > MCPI_VALUE_SHOWN) for (cut = MCPI_VALUE_SHOWN; cut && (s[cut] & 0xC0) == 0x80; cut--) { }
+    mcp_writer_fixed(&w, buf, sizeof buf);
+    mcp_put_strn(&w, NULL, s, cut);
+    text = mcp_writer_text(&w, &len);
+    if (!text) return;
+    if (cut < n) len--;
+    mcpi_say_bytes(t, text, len);
+    if (cut < n) mcpi_say_bytes(t, "...\"", 4);
+}
 
 static void mcpi_say_escaped(mcpi_said *t, const char *s, size_t n)
 {
@@ -6193,8 +6208,8 @@ static const char *mcpi_said_copy(mcp_arena *a, mcpi_said *t)
     return copy;
 }
 
-/* The schema is refused: where and why. The first fault is the one that is told. */
-static void mcpi_refuse_schema(mcpi_compiler *c, const mcp_json *where, const char *why, const char *what, size_t len)
+/* The schema is refused: where, why, and the value if it is a string. The first fault is the one that is told. */
+static void mcpi_refuse_schema(mcpi_compiler *c, const mcp_json *where, const char *why)
 {
     char buf[512];
     mcpi_said t;
@@ -6202,12 +6217,11 @@ static void mcpi_refuse_schema(mcpi_compiler *c, const mcp_json *where, const ch
     c->work.status = MCP_ERR_ARGUMENT;
     mcpi_said_in(&t, buf, sizeof buf);
     mcpi_say_place(&t, c->root, where);
-    mcpi_say_bytes(&t, ": ", 2);
-    mcpi_say_bytes(&t, why, strlen(why));
-    if (what) {
-        mcpi_say_bytes(&t, ": \"", 3);
-        mcpi_say_bytes(&t, what, len);
-        mcpi_say_bytes(&t, "\"", 1);
+    mcpi_say_words(&t, ": ");
+    mcpi_say_words(&t, why);
+    if (mcp_json_type(where) == MCP_JSON_STRING) {
+        mcpi_say_words(&t, ": ");
+        mcpi_say_quoted(&t, where->u.text, where->n);
     }
     c->why = mcpi_said_copy(c->work.arena, &t);
 }
@@ -6265,15 +6279,14 @@ static int mcpi_dialect(mcpi_compiler *c, const mcp_json *v, int inherited)
     const char *s = mcp_json_text(v, &n), *word = mcpi_dialects;
     int d;
     if (!v) return inherited;
-    if (mcp_json_type(v) != MCP_JSON_STRING) { mcpi_refuse_schema(c, v, "not a string", NULL, 0); return inherited; }
+    if (mcp_json_type(v) != MCP_JSON_STRING) { mcpi_refuse_schema(c, v, "not a string"); return inherited; }
     i = n > 8 && memcmp(s, "https://", 8) == 0 ? 8 : n > 7 && memcmp(s, "http://", 7) == 0 ? 7 : n;
     for (d = MCPI_D4; d <= MCPI_D20; d++, word += strlen(word) + 1) {
         size_t len = strlen(word);
         if (n - i >= len && memcmp(s + i, word, len) == 0 && (n - i == len || (n - i == len + 1 && s[n - 1] == '#')))
             return d;
     }
-    mcpi_refuse_schema(c, v, "this dialect is not supported (2020-12, 2019-09, draft-07, draft-06 and draft-04 are)",
-                       s, n);
+    mcpi_refuse_schema(c, v, "this dialect is not supported (2020-12, 2019-09, draft-07, draft-06 and draft-04 are)");
     return inherited;
 }
 
@@ -6288,7 +6301,7 @@ static void mcpi_home_begin(mcpi_compiler *c, mcpi_node *x, const char *id, size
     h->root = x;
     h->uri = "";
     n = mcpi_uri_join(buf, x->home ? x->home->uri : "", x->home ? x->home->len : 0, id, len);
-    if (n == MCP_NTS) { mcpi_refuse_schema(c, x->src, "an $id of over 1,000 bytes", NULL, 0); return; }
+    if (n == MCP_NTS) { mcpi_refuse_schema(c, x->src, "an $id of over 1,000 bytes"); return; }
     if (n) {
         copy = (char *)mcpi_work_alloc(&c->work, n);
         if (!copy) return;
@@ -6317,7 +6330,7 @@ static void mcpi_identify(mcpi_compiler *c, mcpi_node *x)
     if (n > end[MCPI_URI_QUERY] + 1) {      /* a fragment: up to draft-07 an anchor */
         if (x->home->dialect <= MCPI_D7)
             mcpi_ident_add(c, x->home, s + end[MCPI_URI_QUERY] + 1, n - end[MCPI_URI_QUERY] - 1, x, false);
-        else mcpi_refuse_schema(c, id, "an $id has no fragment; an $anchor is meant", s, n);
+        else mcpi_refuse_schema(c, id, "an $id has no fragment; an $anchor is meant");
     }
     if (x->home->dialect < MCPI_D19) return;
     v = mcp_json_get(x->src, "$anchor");
@@ -6397,7 +6410,7 @@ static unsigned char mcpi_types_of(mcpi_compiler *c, const mcp_json *v)
     unsigned bits = 0;
     if (mcp_json_type(v) == MCP_JSON_ARRAY) {
         mcp_json_each(item, v) {
-            if (mcp_json_type(item) != MCP_JSON_STRING) mcpi_refuse_schema(c, item, "not the name of a type", NULL, 0);
+            if (mcp_json_type(item) != MCP_JSON_STRING) mcpi_refuse_schema(c, item, "not the name of a type");
             else bits |= mcpi_types_of(c, item);
         }
     } else {
@@ -6405,30 +6418,23 @@ static unsigned char mcpi_types_of(mcpi_compiler *c, const mcp_json *v)
         int i = mcp_json_size(v) == strlen(s) ? mcpi_word_of(names, s) : -1;
         if (i >= 0) bits = 2u << i;
         else if (mcp_json_type(v) == MCP_JSON_STRING)
-            mcpi_refuse_schema(c, v, "not the name of a type", v->u.text, v->n);
-        else mcpi_refuse_schema(c, v, "neither the name of a type nor an array of them", NULL, 0);
+            mcpi_refuse_schema(c, v, "not the name of a type");
+        else mcpi_refuse_schema(c, v, "neither the name of a type nor an array of them");
     }
     return (unsigned char)bits;
 }
 
-/* Adds a rule at the end of those that the node has of its kind. */
-static mcpi_rule *mcpi_rule_add(mcpi_compiler *c, mcpi_node *x, int op, const mcp_json *src)
-{
-    mcpi_rule *r = (mcpi_rule *)mcpi_work_alloc(&c->work, sizeof *r), **at = op < MCPI_KW_REQUIRED ? &x->asserts : &x->rules;
-    if (!r) return NULL;
-    while (*at) at = &(*at)->next;
-    *at = r;
-    r->op = (unsigned char)op;
-    r->src = src;
-    return r;
-}
-
-/* The rule that several keywords share. */
+/* The node's rule of this kind, added behind those that it has if it has none. */
 static mcpi_rule *mcpi_rule_have(mcpi_compiler *c, mcpi_node *x, int op, const mcp_json *src)
 {
-    mcpi_rule *r = x->rules;
-    while (r && r->op != op) r = r->next;
-    return r ? r : mcpi_rule_add(c, x, op, src);
+    mcpi_rule **at = op < MCPI_KW_REQUIRED ? &x->asserts : &x->rules;
+    while (*at && (*at)->op != op) at = &(*at)->next;
+    if (*at) return *at;
+    *at = (mcpi_rule *)mcpi_work_alloc(&c->work, sizeof **at);
+    if (!*at) return NULL;
+    (*at)->op = (unsigned char)op;
+    (*at)->src = src;
+    return *at;
 }
 
 /* A known name of the node, whose room has been made. */
@@ -6531,6 +6537,7 @@ static const mcpi_pattern *mcpi_pattern_of(mcpi_compiler *c, const mcp_json *whe
     note->why = why;
     *c->notes_end = note;
     c->notes_end = &note->next;
+    c->notes_count++;
     return NULL;
 }
 
@@ -6564,117 +6571,89 @@ static void mcpi_patterns_make(mcpi_compiler *c, mcpi_rule *r)
     }
 }
 
-/* Turns one keyword into a rule, or a part of one. */
+/* A reference, to be resolved when all identifiers are known. */
+static void mcpi_ref_add(mcpi_compiler *c, mcpi_rule *r, const mcpi_home *home)
+{
+    mcpi_pending_ref *ref = (mcpi_pending_ref *)mcpi_work_alloc(&c->work, sizeof *ref);
+    if (!ref) return;
+    ref->rule = r;
+    ref->home = home;
+    ref->next = c->refs;
+    c->refs = ref;
+}
+
+/* Turns one keyword into a rule, or into its part of one. */
 static void mcpi_keyword_compile(mcpi_compiler *c, mcpi_node *x, int op, const mcp_json *const *kw)
 {
     const mcp_json *v = kw[op];
-    mcpi_rule *r = NULL;
-    mcpi_pending_ref *ref;
+    int is = mcpi_keywords[op].is;
+    bool list = mcp_json_type(v) == MCP_JSON_ARRAY;
+    mcpi_node *sub = NULL;
+    mcpi_rule *r;
+    if (is == MCPI_IS_SCHEMA || (is == MCPI_IS_SCHEMA_OR_LIST && !list)) sub = mcpi_node_at(c, v, x->home);
+    if (op == MCPI_KW_TYPE) x->types = mcpi_types_of(c, v);
+    if (op == MCPI_KW_DEFS || op == MCPI_KW_DEFINITIONS) mcp_json_each(item, v) (void)mcpi_node_at(c, item, x->home);
+    if (mcpi_keywords[op].rule == MCPI_KW_NONE || (op == MCPI_KW_UNIQUE && !mcp_json_bool(v, false))) return;
+    if ((op == MCPI_KW_THEN || op == MCPI_KW_ELSE) && !kw[MCPI_KW_IF]) return;
+    if (op == MCPI_KW_REST7 && mcp_json_type(kw[MCPI_KW_ITEMS7]) != MCP_JSON_ARRAY) return;
+    r = mcpi_rule_have(c, x, mcpi_keywords[op].rule, v);
+    if (!r) return;
     switch (op) {
-    case MCPI_KW_TYPE:
-        x->types = mcpi_types_of(c, v);
-        break;
     case MCPI_KW_ENUM:
-        if ((r = mcpi_rule_add(c, x, op, v)) != NULL) mcpi_enum_make(c, r);
+        mcpi_enum_make(c, r);
         break;
     case MCPI_KW_MULTIPLE: case MCPI_KW_MAXIMUM: case MCPI_KW_MINIMUM: case MCPI_KW_BELOW: case MCPI_KW_ABOVE:
-        if ((r = mcpi_rule_add(c, x, op, v)) == NULL) break;
         r->small = mcpi_small(v, &r->number);
         r->strict = op == MCPI_KW_BELOW || op == MCPI_KW_ABOVE ||
                     mcp_json_bool(kw[op == MCPI_KW_MAXIMUM ? MCPI_KW_BELOW4 : MCPI_KW_ABOVE4], false);
         break;
     case MCPI_KW_PATTERN:
-        if ((r = mcpi_rule_add(c, x, op, v)) == NULL) break;
         r->patterns = (const mcpi_pattern **)mcpi_work_alloc(&c->work, sizeof *r->patterns);
         if (r->patterns) *r->patterns = mcpi_pattern_of(c, v, v->u.text, v->n);
         break;
-    case MCPI_KW_UNIQUE:
-        if (mcp_json_bool(v, false)) (void)mcpi_rule_add(c, x, op, v);
-        break;
     case MCPI_KW_MAX_MEMBERS: case MCPI_KW_MIN_MEMBERS:
-        x->distinct = true;                 /* and so on */
+        x->distinct = true;
         /* fall through */
     case MCPI_KW_MAX_LENGTH: case MCPI_KW_MIN_LENGTH: case MCPI_KW_MAX_ITEMS: case MCPI_KW_MIN_ITEMS:
-        if ((r = mcpi_rule_add(c, x, op, v)) != NULL) r->max = mcpi_count_of(v);
-        break;
-    case MCPI_KW_CONST: case MCPI_KW_REQUIRED:
-        (void)mcpi_rule_add(c, x, op, v);
+        r->max = mcpi_count_of(v);
         break;
     case MCPI_KW_MEMBERS:
-        if ((r = mcpi_rule_have(c, x, MCPI_KW_MEMBERS, v)) != NULL) r->properties = v;
+        r->properties = v;
         break;
     case MCPI_KW_PATTERNS:
-        if ((r = mcpi_rule_have(c, x, MCPI_KW_MEMBERS, v)) == NULL) break;
         r->src = v;
         x->distinct = true;
         mcpi_list_make(c, x, r, v);
         mcpi_patterns_make(c, r);
         break;
-    case MCPI_KW_ADDITIONAL:
-        if ((r = mcpi_rule_have(c, x, MCPI_KW_MEMBERS, v)) != NULL) r->sub = mcpi_node_at(c, v, x->home);
-        if (mcp_json_type(v) != MCP_JSON_BOOL) x->distinct = true;
-        break;
-    case MCPI_KW_PREFIX:
-        mcpi_list_make(c, x, mcpi_rule_have(c, x, MCPI_KW_ITEMS, v), v);
-        break;
-    case MCPI_KW_ITEMS7:
-        r = mcpi_rule_have(c, x, MCPI_KW_ITEMS, v);
-        if (mcp_json_type(v) == MCP_JSON_ARRAY) mcpi_list_make(c, x, r, v);
-        else if (r) r->sub = mcpi_node_at(c, v, x->home);
-        break;
-    case MCPI_KW_REST7:
-        if (mcp_json_type(kw[MCPI_KW_ITEMS7]) != MCP_JSON_ARRAY) { (void)mcpi_node_at(c, v, x->home); break; }
-        /* fall through */
-    case MCPI_KW_ITEMS:
-        if ((r = mcpi_rule_have(c, x, MCPI_KW_ITEMS, v)) != NULL) r->sub = mcpi_node_at(c, v, x->home);
-        break;
     case MCPI_KW_CONTAINS:
-        if ((r = mcpi_rule_add(c, x, op, v)) == NULL) break;
-        r->sub = mcpi_node_at(c, v, x->home);
         r->least = kw[MCPI_KW_MIN_CONTAINS];
         r->most = kw[MCPI_KW_MAX_CONTAINS];
         r->min = r->least ? mcpi_count_of(r->least) : 1;
         r->max = r->most ? mcpi_count_of(r->most) : UINT64_MAX;
+        r->sub = sub;
         break;
     case MCPI_KW_REF: case MCPI_KW_DYNAMIC_REF: case MCPI_KW_RECURSIVE_REF:
-        r = mcpi_rule_add(c, x, op, v);
-        ref = r ? (mcpi_pending_ref *)mcpi_work_alloc(&c->work, sizeof *ref) : NULL;
-        if (!ref) break;
-        ref->rule = r;
-        ref->home = x->home;
-        ref->next = c->refs;
-        c->refs = ref;
+        mcpi_ref_add(c, r, x->home);
         break;
-    case MCPI_KW_ALL: case MCPI_KW_ANY: case MCPI_KW_ONE: case MCPI_KW_NEEDS: case MCPI_KW_NEEDS_FIT:
-    case MCPI_KW_NEEDS_EITHER:
-        mcpi_list_make(c, x, mcpi_rule_add(c, x, op, v), v);
+    case MCPI_KW_ALL: case MCPI_KW_ANY: case MCPI_KW_ONE: case MCPI_KW_PREFIX: case MCPI_KW_NEEDS:
+    case MCPI_KW_NEEDS_FIT: case MCPI_KW_NEEDS_EITHER:
+        mcpi_list_make(c, x, r, v);
         break;
-    case MCPI_KW_LEFT_ITEMS: case MCPI_KW_LEFT_MEMBERS:
-        x->tracks = true;
-        if (op == MCPI_KW_LEFT_MEMBERS && mcp_json_type(v) != MCP_JSON_BOOL) x->distinct = true;
+    case MCPI_KW_THEN:
+        r->yes = sub;
+        break;
+    case MCPI_KW_ELSE:
+        r->no = sub;
+        break;
+    case MCPI_KW_ITEMS7:
+        if (list) mcpi_list_make(c, x, r, v);
         /* fall through */
-    case MCPI_KW_NOT: case MCPI_KW_NAMES:
-        if ((r = mcpi_rule_add(c, x, op, v)) != NULL) r->sub = mcpi_node_at(c, v, x->home);
-        break;
-    case MCPI_KW_IF:
-        if ((r = mcpi_rule_add(c, x, op, v)) == NULL) break;
-        r->n = 3;
-        r->list = (mcpi_node **)mcpi_work_alloc(&c->work, 3 * sizeof *r->list);
-        if (r->list) r->list[0] = mcpi_node_at(c, v, x->home);
-        break;
-    case MCPI_KW_THEN: case MCPI_KW_ELSE:
-        if (kw[MCPI_KW_IF] && (r = mcpi_rule_have(c, x, MCPI_KW_IF, v)) != NULL && r->list)
-            r->list[1 + (op == MCPI_KW_ELSE)] = mcpi_node_at(c, v, x->home);
-        else (void)mcpi_node_at(c, v, x->home);
-        break;
-    case MCPI_KW_DEFS: case MCPI_KW_DEFINITIONS:
-        mcp_json_each(item, v) (void)mcpi_node_at(c, item, x->home);
-        break;
-    case MCPI_KW_CONTENT:
-        (void)mcpi_node_at(c, v, x->home);
-        break;
     default:
-        break;
+        r->sub = sub;
+        x->tracks = x->tracks || op == MCPI_KW_LEFT_ITEMS || op == MCPI_KW_LEFT_MEMBERS;
+        if ((op == MCPI_KW_ADDITIONAL || op == MCPI_KW_LEFT_MEMBERS) && mcp_json_type(v) != MCP_JSON_BOOL)
+            x->distinct = true;
     }
 }
 
@@ -6691,7 +6670,7 @@ static void mcpi_node_fill(mcpi_compiler *c, mcpi_node *x)
     if (mcp_json_type(x->src) != MCP_JSON_OBJECT) {
         mcpi_refuse_schema(c, x->src, mcp_json_type(x->src) == MCP_JSON_ARRAY && x->home && x->home->dialect == MCPI_D20
             ? "not a schema; the tuple of older drafts is prefixItems now, or $schema has to name the draft"
-            : "not a schema: neither an object nor true or false", NULL, 0);
+            : "not a schema: neither an object nor true or false");
         return;
     }
     mcpi_identify(c, x);
@@ -6703,7 +6682,7 @@ static void mcpi_node_fill(mcpi_compiler *c, mcpi_node *x)
     }
     for (op = 0; op < MCPI_KEYWORD_COUNT; op++) {
         fault = kw[op] ? mcpi_misfit(c, kw[op], mcpi_keywords[op].is) : NULL;
-        if (fault) { mcpi_refuse_schema(c, kw[op], fault, NULL, 0); return; }
+        if (fault) { mcpi_refuse_schema(c, kw[op], fault); return; }
     }
     if (x->home->dialect <= MCPI_D7 && kw[MCPI_KW_REF]) {  /* what stands beside it does not count */
         mcpi_keyword_compile(c, x, MCPI_KW_REF, kw);
@@ -6822,7 +6801,7 @@ static void mcpi_ref_resolve(mcpi_compiler *c, const mcpi_pending_ref *ref)
         home = len == MCP_NTS ? NULL : mcpi_home_of(c->schema, buf, len);
     }
     if (!home) {
-        mcpi_refuse_schema(c, r->src, "no part of this schema has that URI, and nothing is fetched", s, r->src->n);
+        mcpi_refuse_schema(c, r->src, "no part of this schema has that URI, and nothing is fetched");
         return;
     }
     fragment = (char *)mcpi_work_alloc(&c->work, n + 1);
@@ -6840,31 +6819,28 @@ static void mcpi_ref_resolve(mcpi_compiler *c, const mcpi_pending_ref *ref)
     if (r->op == MCPI_KW_RECURSIVE_REF) r->strict = mcpi_ident_of(c->schema, home, "#", 1, true) != NULL;
     mcpi_mark_back(c->work.arena, &mark);
     if (v) r->sub = mcpi_node_at(c, v, home);
-    else mcpi_refuse_schema(c, r->src, "it leads to nothing in this schema", s, r->src->n);
+    else mcpi_refuse_schema(c, r->src, "it leads to nothing in this schema");
 }
 
 /* The places that are not enforced, as lines. */
 static const char *mcpi_notes_make(mcpi_compiler *c)
 {
+    enum { LINE = 300 };
     const mcpi_remark *note;
-    char buf[512], *all, *p;
+    size_t cap = c->notes_count * LINE + 1, end;
     mcpi_said t;
-    size_t n = 0, pass;
-    all = p = NULL;
-    for (pass = 0; c->notes && pass < 2; pass++) {
-        if (pass && (all = p = (char *)mcpi_work_alloc(&c->work, n + 1)) == NULL) return NULL;
-        for (note = c->notes; note; note = note->next) {
-            mcpi_said_in(&t, buf, sizeof buf - 1);
-            mcpi_say_place(&t, c->root, note->where);
-            mcpi_say_bytes(&t, " is not enforced: ", 18);
-            mcpi_say_bytes(&t, note->why, strlen(note->why));
-            if (t.full) mcpi_say_mend(&t);
-            buf[t.len++] = '\n';
-            if (p) { memcpy(p, buf, t.len); p += t.len; }
-            else n += t.len;
-        }
+    mcpi_said_in(&t, (char *)mcpi_work_alloc(&c->work, cap), cap);
+    for (note = c->notes; t.buf && note; note = note->next) {
+        end = t.len + LINE - 1;
+        t.cap = end + 1;
+        mcpi_say_place(&t, c->root, note->where);
+        mcpi_say_words(&t, " is not enforced: ");
+        mcpi_say_words(&t, note->why);
+        if (t.full) mcpi_say_mend(&t);
+        t.full = false;
+        t.buf[t.len++] = '\n';
     }
-    return all ? all : "";
+    return t.buf;
 }
 
 static bool mcpi_schema_build(mcpi_compiler *c)
@@ -7326,7 +7302,7 @@ static bool mcpi_next(mcpi_checker *k, mcpi_visit *f)
         k->next.mode = MCPI_QUIET;
         return true;
     case MCPI_KW_IF:                        /* then what it says: count is the verdict of `if` */
-        x = f->i == 0 ? r->list[0] : f->i == 1 ? r->list[f->count ? 1 : 2] : NULL;
+        x = f->i == 0 ? r->sub : f->i > 1 ? NULL : f->count ? r->yes : r->no;
         if (!x) return false;
         mcpi_next_same(k, f, x, x->src);
         if (f->i++ == 0) k->next.mode = MCPI_QUIET;
@@ -7453,26 +7429,7 @@ static bool mcpi_walk(mcpi_checker *k, const mcp_json *v, int mode)
 /* -- telling ------------------------------------------------------------------------------------------------------------- */
 /* A fault is told as a sentence for whoever has to put it right, and as two pointers. */
 
-enum { MCPI_VALUE_SHOWN = 60, MCPI_PATH_SHOWN = 240, MCPI_LIST_SHOWN = 240 };
-
-/* A string in quotes and on one line, cut after MCPI_VALUE_SHOWN bytes. */
-static void mcpi_say_quoted(mcpi_said *t, const char *s, size_t n)
-{
-    char buf[8 * MCPI_VALUE_SHOWN];
-    mcp_writer w;
-    size_t cut = n, len = 0;
-    const char *text;
-    if (n > MCPI_VALUE_SHOWN) for (cut = MCPI_VALUE_SHOWN; cut && (s[cut] & 0xC0) == 0x80; cut--) { }
-    mcp_writer_fixed(&w, buf, sizeof buf);
-    mcp_put_strn(&w, NULL, s, cut);
-    text = mcp_writer_text(&w, &len);
-    if (!text) return;
-    if (cut < n) len--;
-    mcpi_say_bytes(t, text, len);
-    if (cut < n) mcpi_say_bytes(t, "...\"", 4);
-}
-
-static void mcpi_say_words(mcpi_said *t, const char *s) { mcpi_say_bytes(t, s, strlen(s)); }
+enum { MCPI_PATH_SHOWN = 240, MCPI_LIST_SHOWN = 240 };
 
 /* A small array or object as it is. */
 static bool mcpi_say_whole(mcpi_said *t, const mcp_json *v)
