@@ -4828,7 +4828,7 @@ static uint32_t mcpi_utf8_take(const char **p, const char *end)
     return c;
 }
 
-/* -- classes of characters */
+/* -- patterns: classes of characters ------------------------------------------------------------------------------- */
 
 /* A class is twice its number, plus 1 for all characters that are not in it: `.`, \d, \w, \s and the properties letter,
    mark, number, decimal digit. */
@@ -4843,70 +4843,12 @@ static const char mcpi_property_names[] =
     "L\0" "Letter\0" "M\0" "Mark\0" "Combining_Mark\0" "N\0" "Number\0" "Nd\0" "Decimal_Number\0" "digit\0";
 static const char mcpi_property_of[] = "\4\4\5\5\5\6\6\7\7\7";
 
-/* Which code points are letters, marks, numbers and decimal digits, Unicode 17.0: how many are not, then how many are,
-   and so on. A digit below 80 ends a length, whose digits before it are those from 80 on, less 80, to the base 12. */
-static const char mcpi_properties[] =
-    "d=)=R$-$'$(:$B$x]'/1(*$$$tT($%%'$$)$$&$$$7$t&$t^+u)$I%$)Lj>''PNF%$t6$$2%*%-&%$3$$A@t,.$;D,%'$(9'$,$&$:<*.(;$*3M]"
-    "Y&$5$*-23'+%%%9$*$$&'&$3$0%$&1%-$+)'%%9$*$%$%$%B'$$6&3,$&$9$*$%$(&$5$2%:$.+%%%9$*$%$(&$A%$&2$4$$)&&$'&%$$$%&%&&&"
-    "/9$W+$&$:$3&$=&$%%%A$'+$&$:$-$(&$A&$%2%4,$&$L%$3$(&+&;)(5&;$,$$%*]S$%/*]%$$$($;$$$-$%,$%($$8'C$b+$G>(tFN7$3)''&$"
-    "&%*&'0/$4I$$($%N$w0$'%*$$$'%L$'%D$'%*$$$'%2$\\$'%fH33t)%)&z_%4$=(n)+*5061510$&2WF$'$ft,*(%E$$(i-BTA%(.O'=Y:,Xt%$"
-    "t0R4+YA0%-O=GL&-G%.(N%&L'$)$%&$(uCcvI%)%I%)%+$$$$$$$B%X$*$$&&$*&'%)'0(&$*tG$0$30t8$'$%-$$&()$$$$$$'$.%'(('$W%u|N"
-    "uh)'&%/I$$($%[*$3:,*$*$*$*$*$*$*$*t#$xh%M((%'t))&$t-$'(N$t14CS3yCy}Cct~spfQ%v@&3-%7R3B%iT,%t:%t%74$&$'$:@W1Ua)&$"
-    "$%.\?-:<@*R\?$3($--($L:&$+7:&$&U$$&%%(%$$$;&%.*&/)%)%),*$*$N$1)tF@~zW/:'T{|WwQ%t=I*/(($$-$0$($$$%$%$t\?DwN5c%YK/"
-    "tG($tZG=)=.t,&)%)%)%&F/$=$6$%$2%1EtNwh@&TRC07$+)I-A%G'+Stq5G'G'K+W/.$2$*$%$.$2$*$%&W/vj,9-+;)$M$,h)%$$O$%&$%:-:,"
-    "Bd6$%-9-=)=I[)%c$2'$&$@M@&@F+$\?>Y-9-605tAlZV0V0GI\?,:v-M)%3)[@-$+9M5Q8>:/X\\%%$0PC<=G@$%$+F&$/S1'8$$$F5$<6%b*$$"
-    "$'$2$-*RI+%%%9$*$%$(&$5$/(A-$$%$$I$$<$$$OX5'7&AS7%$$u;RL'GS7$^N0$j>H*u<OtGcB+%$%+$%$;2$$$t1+%J3$$$\?$-K*$8$.Q6$5"
-    "luJDB,$H4$TAtC*$%$I8$<)$%$C1$:Ov762$$0$EtO$r~MuiuGu{ot42ttC4)<wtn(z:ztLAt}%z,*B4r4A5S3'B8(6xCPuVcC<%<On($e0c%$$1"
-    "%/z{9LCt4tF|s`'$*$%$vV2$@&%$1'+wouwgt>(0&,*-yuit($j$%%$%%%'$/$$$*$d$'%+$*$\?$'$($$&*$w7%<$<$B$<$B$<$B$<$B$<$+t~'"
-    "B))v8ateP-*3$w$A5Oy'\?ugA%$uRB$&$%$*%(,%uc*$'$%$2$uH^g*$tv''$>$%$$%$$-$'$$$$)$'$$$$$$&$%$$%$$$$$$$$$$%$$%'$*$'$'"
-    "$$$-$4(&$($4wz7v{y#Cwya%ys1%z|D2zauyeyatyext^({}-\0"
-    "|StCvF*v:P$$$%$%$$k.S83$t8*%)%%$'F$A>t..],,$;'$,$&$(N&^,M;$DY&$5$*-%@&[$$*%%%&,$-%=$%&[$$('%%&&$A%&$.&[$$+$&$&7%"
-    "9)$&[$$*%%%&*&-%A$^(&&$',$K(Z$$*$&$'*%.%@&[$$*$&$'*%.%2$/'Z%$*$&$',$-%@&i$')$$$+5%`$%*/+t5$%,.*l%>$$$$$'%T7$%(.$"
-    "G,$t77:''&$&%*&'0/$$-'{b&~e'\?&@%A%cC,$P&$$tH%E$tI/'/u^(\\-$@%$SQ%/7(R4I,/&A0[1S7tk&$8'$)$%&uIc|#DvuA&t`$t3Cym)t"
-    "<%uzx''$-C%t#%vC$&$'$:('$t&%U5=50$I+<0O'R1G$f1/$+%P&U$$&%%(%$$L((%uo+$%t|tC$|4333ts0$ue$th(t{i&$%('K&'$u(%z0'd(v"
-    "p%p)i.T'tM&X2L$%%-'P.*$`&G13%O$/&S1+'$%t//)$%$tp/8'Z%$*%%%&,$-%%*&(f,$$%$$'$($$1%t%5:$t$7un*%,>%t%4t=0t82v32v()$"
-    "%%'$$$%t`*%*&$\?-K*$'+$,.Q3uI+uJ+$+t%9$1tM)&$$%$*$$e($%$(w>',%$$S*&(:$xyh$)2~~;5uz3(^*tt+$$Z*'t$$.%t{x>%w}dQ%:ya"
-    "(&)++%*A'tg&us^Z'U+$1$9($2tx#*$4%*$%$(t7$u#*wZ$`'y\?'v1%v&$%$*%($xm*t@*x{|y8v#\0"
-    "S-tK%($%&ty$-tY-uI-x/-tI-')t\?-tI-tI-%)tA0tF-+*t:-t;**6t@-t3-tI-i7v\?-i-{r7~$&ur-)-9-v_-tS.u(-)-u9-t)-tY-)-tt)$&"
-    "))-uIV%(|)_q9ziAtx<$|\\$<,1&w:'t]-A+$2C-J2uy|3-u\?-w#)tm-I-uI-9-t)-x)-t}ti-y0P/\\4%w8>G'@$+$tY(uM-~a+<*J,n(9)u#%"
-    "%3%Qc,W%A&n(t;+;+L*w-)S-)-vIBtq-M'tC*tYAtS-_-tc-*7v.-w9-tI-wY-t9-)7o/x76t0-{9-t)@uf-i-Y-wI-t98tt>tBtwuD-ux9-t)-t"
-    "Y-$*yQ-v9:w@&us|L-tyI7/7t\?<tthUuxS-x9-y9-v*-{o,tS-|j^$&$'oP$2ts%0u}f-\0"
-    "S-tzY-tY-uI-x/-tI-tI-tI-tI-tI-tI-tI-tI-tI-t3-tI-i-vI-i-t~9-I-v_-tS-u)-)-u9-t)-tY-)-vs{i-{I-I-uI-9-t)-x)-t}ti-txY"
-    "-uv9-)-|o-tS-_-tc-vI-w9-tI-wY-t9-)7o-x9-t9-{9-t)-v)-i-Y-wI-txyY-ux9-t)-tY-yY-utxI-u}WUuxS-x9-y9-v*-}X-w~I-\0";
-
-static bool mcpi_has_property(uint32_t c, int property)
-{
-    const char *p = mcpi_properties;
-    uint32_t at = 0, high = 0;
-    bool in = false;
-    while (property-- > 0) p += strlen(p) + 1;
-    for (; *p; p++) {
-        uint32_t digit = (uint32_t)(unsigned char)*p - 35;
-        if (digit >= 80) { high = high * 12 + digit - 80; continue; }
-        at += high * 80 + digit;
-        if (c < at) return in;
-        in = !in;
-        high = 0;
-    }
-    return in;
-}
-
 static bool mcpi_is_word(uint32_t c)
 {
     return c - '0' < 10 || (c | 32) - 'a' < 26 || c == '_';
 }
 
-/* Is a code point beyond ASCII in the class of that number? */
-static bool mcpi_in_class(uint32_t c, unsigned number)
-{
-    bool line = c == 0x2028 || c == 0x2029;
-    if (number >= MCPI_CLASS_PROPERTY) return mcpi_has_property(c, (int)number - MCPI_CLASS_PROPERTY);
-    if (number == MCPI_CLASS_DOT) return !line;
-    return number == 3 && (line || c == 0xA0 || c == 0x1680 || c - 0x2000 < 11 || c == 0x202F || c == 0x205F ||
-                           c == 0x3000 || c == 0xFEFF);
-}
-
-/* -- reading a pattern */
+/* -- patterns: reading --------------------------------------------------------------------------------------------- */
 
 typedef struct mcpi_regex {
     const char *p, *end;
@@ -5014,9 +4956,6 @@ static uint32_t mcpi_regex_property(mcpi_regex *r, bool negated)
     r->p = close + 1;
     r->traits |= MCPI_PATTERN_UNICODE_CLASS;
     n = (size_t)(close - name);
-    k = n > 3 && memcmp(name, "gc=", 3) == 0 ? 3 : n > 17 && memcmp(name, "General_Category=", 17) == 0 ? 17 : 0;
-    name += k;
-    n -= k;
     for (words = mcpi_property_names, i = 0; *words; words += k + 1, i++) {
         k = strlen(words);
         if (k == n && memcmp(words, name, n) == 0)
@@ -5026,10 +4965,10 @@ static uint32_t mcpi_regex_property(mcpi_regex *r, bool negated)
     return 0;
 }
 
-/* Behind a backslash: a code point, or MCPI_IS_CLASS and a class. `\b` and `\B` outside of sets were seen to before. */
+/* Behind a backslash: a code point, or MCPI_IS_CLASS and a class. `\b` and `\B` are seen to before, outside of sets. */
 static uint32_t mcpi_regex_escape(mcpi_regex *r, bool in_set)
 {
-    static const char letters[] = "tnvfr", meanings[] = "\t\n\v\f\r";
+    static const char letters[] = "tnvfrb", meanings[] = "\t\n\v\f\r\b";
     const char *at;
     uint32_t c;
     if (r->p == r->end) return mcpi_regex_malformed(r, "malformed: it ends in a backslash");
@@ -5046,17 +4985,13 @@ static uint32_t mcpi_regex_escape(mcpi_regex *r, bool in_set)
     case 'c':
         if (r->p == r->end || ((unsigned char)*r->p | 32u) - 'a' >= 26) break;
         return (unsigned char)*r->p++ & 31;
-    case 'b':
-        if (in_set) return '\b';
-        break;
     case '0':
         if (r->p == r->end || (unsigned char)*r->p - (unsigned)'0' >= 10) return 0;
-        return mcpi_regex_malformed(r, "malformed: octal escapes are not ECMA-262");
-    case 'k': case '1': case '2': case '3': case '4': case '5': case '6': case '7': case '8': case '9':
-        if (in_set) break;
+        break;                              /* octal */
+    default:
+        if (in_set || (c != 'k' && c - '0' >= 10)) break;
         mcpi_regex_outside(r, MCPI_PATTERN_BACK_REFERENCE, "a back-reference");
         return 0;
-    default: break;
     }
     return mcpi_regex_malformed(r, "malformed: an escape that ECMA-262 does not know");
 }
@@ -5263,18 +5198,20 @@ static void mcpi_regex_open(mcpi_regex *r)
 static void mcpi_regex_sign(mcpi_regex *r, uint32_t c)
 {
     uint32_t least, most;
-    r->p--;
-    if (c == ']' && r->empty_set) mcpi_regex_malformed(r, "malformed: a set that begins with ] is not ECMA-262");
-    else if (c == '{' && mcpi_regex_braces(r, &least, &most)) c = '*';
-    else if (c == '{' && r->end - r->p > 1 && r->p[1] == ',') {
-        const char *p = r->p + 2;
-        (void)mcpi_regex_number(&p, r->end);
-        if (p > r->p + 2 && p < r->end && *p == '}') mcpi_regex_malformed(r, "malformed: {,n} is not ECMA-262");
-    }
-    if (c == '*' || c == '+' || c == '?') mcpi_regex_malformed(r, "malformed: a quantifier with nothing to repeat");
-    if (r->p == r->end) return;
-    r->p++;
     mcpi_regex_emit(r, MCPI_WORD(MCPI_OP_CHAR, c));
+    if (c == ']') {
+        if (r->empty_set) mcpi_regex_malformed(r, "malformed: a set that begins with ] is not ECMA-262");
+        return;
+    }
+    if (c == '{') {
+        if (r->end - r->p > 1 && r->p[0] == ',' && (unsigned char)r->p[1] - (unsigned)'0' < 10)
+            mcpi_regex_malformed(r, "malformed: {,n} is not ECMA-262");
+        r->p--;
+        c = mcpi_regex_braces(r, &least, &most) != NULL;
+        r->p++;
+        if (!c) return;
+    }
+    mcpi_regex_malformed(r, "malformed: a quantifier with nothing to repeat");
 }
 
 /* Reads what stands next; the code of what a quantifier may follow begins at *start. false: none may follow. */
@@ -5344,7 +5281,58 @@ static MCP_UNUSED unsigned mcpi_pattern_traits(const char *text, size_t len)
 #endif /* !MCP_NO_VALIDATE || !MCP_NO_SANITIZE */
 #ifndef MCP_NO_VALIDATE
 
-/* -- matching a pattern */
+/* -- patterns: matching -------------------------------------------------------------------------------------------- */
+
+/* The code points of each class, of \d, \w and \s only those beyond ASCII; properties as of Unicode 17.0. How many are
+   not in it, how many are, and so on. A digit below 80 ends a length, whose digits before it are those from 80 on, less
+   80, to the base 12. */
+static const char mcpi_class_runs[] =
+    "#{yk%z~~~I\0" "\0" "\0" "u#$x|r$uyB.@%($R$wu#$wzuA$\0"
+    "d=)=R$-$'$(:$B$x]'/1(*$$$tT($%%'$$)$$&$$$7$t&$t^+u)$I%$)Lj>''PNF%$t6$$2%*%-&%$3$$A@t,.$;D,%'$(9'$,$&$:<*.(;$*3M]"
+    "Y&$5$*-23'+%%%9$*$$&'&$3$0%$&1%-$+)'%%9$*$%$%$%B'$$6&3,$&$9$*$%$(&$5$2%:$.+%%%9$*$%$(&$A%$&2$4$$)&&$'&%$$$%&%&&&"
+    "/9$W+$&$:$3&$=&$%%%A$'+$&$:$-$(&$A&$%2%4,$&$L%$3$(&+&;)(5&;$,$$%*]S$%/*]%$$$($;$$$-$%,$%($$8'C$b+$G>(tFN7$3)''&$"
+    "&%*&'0/$4I$$($%N$w0$'%*$$$'%L$'%D$'%*$$$'%2$\\$'%fH33t)%)&z_%4$=(n)+*5061510$&2WF$'$ft,*(%E$$(i-BTA%(.O'=Y:,Xt%$"
+    "t0R4+YA0%-O=GL&-G%.(N%&L'$)$%&$(uCcvI%)%I%)%+$$$$$$$B%X$*$$&&$*&'%)'0(&$*tG$0$30t8$'$%-$$&()$$$$$$'$.%'(('$W%u|N"
+    "uh)'&%/I$$($%[*$3:,*$*$*$*$*$*$*$*t#$xh%M((%'t))&$t-$'(N$t14CS3yCy}Cct~spfQ%v@&3-%7R3B%iT,%t:%t%74$&$'$:@W1Ua)&$"
+    "$%.\?-:<@*R\?$3($--($L:&$+7:&$&U$$&%%(%$$$;&%.*&/)%)%),*$*$N$1)tF@~zW/:'T{|WwQ%t=I*/(($$-$0$($$$%$%$t\?DwN5c%YK/"
+    "tG($tZG=)=.t,&)%)%)%&F/$=$6$%$2%1EtNwh@&TRC07$+)I-A%G'+Stq5G'G'K+W/.$2$*$%$.$2$*$%&W/vj,9-+;)$M$,h)%$$O$%&$%:-:,"
+    "Bd6$%-9-=)=I[)%c$2'$&$@M@&@F+$\?>Y-9-605tAlZV0V0GI\?,:v-M)%3)[@-$+9M5Q8>:/X\\%%$0PC<=G@$%$+F&$/S1'8$$$F5$<6%b*$$"
+    "$'$2$-*RI+%%%9$*$%$(&$5$/(A-$$%$$I$$<$$$OX5'7&AS7%$$u;RL'GS7$^N0$j>H*u<OtGcB+%$%+$%$;2$$$t1+%J3$$$\?$-K*$8$.Q6$5"
+    "luJDB,$H4$TAtC*$%$I8$<)$%$C1$:Ov762$$0$EtO$r~MuiuGu{ot42ttC4)<wtn(z:ztLAt}%z,*B4r4A5S3'B8(6xCPuVcC<%<On($e0c%$$1"
+    "%/z{9LCt4tF|s`'$*$%$vV2$@&%$1'+wouwgt>(0&,*-yuit($j$%%$%%%'$/$$$*$d$'%+$*$\?$'$($$&*$w7%<$<$B$<$B$<$B$<$B$<$+t~'"
+    "B))v8ateP-*3$w$A5Oy'\?ugA%$uRB$&$%$*%(,%uc*$'$%$2$uH^g*$tv''$>$%$$%$$-$'$$$$)$'$$$$$$&$%$$%$$$$$$$$$$%$$%'$*$'$'"
+    "$$$-$4(&$($4wz7v{y#Cwya%ys1%z|D2zauyeyatyext^({}-\0"
+    "|StCvF*v:P$$$%$%$$k.S83$t8*%)%%$'F$A>t..],,$;'$,$&$(N&^,M;$DY&$5$*-%@&[$$*%%%&,$-%=$%&[$$('%%&&$A%&$.&[$$+$&$&7%"
+    "9)$&[$$*%%%&*&-%A$^(&&$',$K(Z$$*$&$'*%.%@&[$$*$&$'*%.%2$/'Z%$*$&$',$-%@&i$')$$$+5%`$%*/+t5$%,.*l%>$$$$$'%T7$%(.$"
+    "G,$t77:''&$&%*&'0/$$-'{b&~e'\?&@%A%cC,$P&$$tH%E$tI/'/u^(\\-$@%$SQ%/7(R4I,/&A0[1S7tk&$8'$)$%&uIc|#DvuA&t`$t3Cym)t"
+    "<%uzx''$-C%t#%vC$&$'$:('$t&%U5=50$I+<0O'R1G$f1/$+%P&U$$&%%(%$$L((%uo+$%t|tC$|4333ts0$ue$th(t{i&$%('K&'$u(%z0'd(v"
+    "p%p)i.T'tM&X2L$%%-'P.*$`&G13%O$/&S1+'$%t//)$%$tp/8'Z%$*%%%&,$-%%*&(f,$$%$$'$($$1%t%5:$t$7un*%,>%t%4t=0t82v32v()$"
+    "%%'$$$%t`*%*&$\?-K*$'+$,.Q3uI+uJ+$+t%9$1tM)&$$%$*$$e($%$(w>',%$$S*&(:$xyh$)2~~;5uz3(^*tt+$$Z*'t$$.%t{x>%w}dQ%:ya"
+    "(&)++%*A'tg&us^Z'U+$1$9($2tx#*$4%*$%$(t7$u#*wZ$`'y\?'v1%v&$%$*%($xm*t@*x{|y8v#\0"
+    "S-tK%($%&ty$-tY-uI-x/-tI-')t\?-tI-tI-%)tA0tF-+*t:-t;**6t@-t3-tI-i7v\?-i-{r7~$&ur-)-9-v_-tS.u(-)-u9-t)-tY-)-tt)$&"
+    "))-uIV%(|)_q9ziAtx<$|\\$<,1&w:'t]-A+$2C-J2uy|3-u\?-w#)tm-I-uI-9-t)-x)-t}ti-y0P/\\4%w8>G'@$+$tY(uM-~a+<*J,n(9)u#%"
+    "%3%Qc,W%A&n(t;+;+L*w-)S-)-vIBtq-M'tC*tYAtS-_-tc-*7v.-w9-tI-wY-t9-)7o/x76t0-{9-t)@uf-i-Y-wI-t98tt>tBtwuD-ux9-t)-t"
+    "Y-$*yQ-v9:w@&us|L-tyI7/7t\?<tthUuxS-x9-y9-v*-{o,tS-|j^$&$'oP$2ts%0u}f-\0"
+    "S-tzY-tY-uI-x/-tI-tI-tI-tI-tI-tI-tI-tI-tI-t3-tI-i-vI-i-t~9-I-v_-tS-u)-)-u9-t)-tY-)-vs{i-{I-I-uI-9-t)-x)-t}ti-txY"
+    "-uv9-)-|o-tS-_-tc-vI-w9-tI-wY-t9-)7o-x9-t9-{9-t)-v)-i-Y-wI-txyY-ux9-t)-tY-yY-utxI-u}WUuxS-x9-y9-v*-}X-w~I-\0";
+
+/* Is a code point beyond ASCII in the class of that number? */
+static bool mcpi_in_class(uint32_t c, unsigned number)
+{
+    const char *p = mcpi_class_runs;
+    uint32_t at = 0, high = 0;
+    bool in = false;
+    while (number--) p += strlen(p) + 1;
+    for (; *p; p++) {
+        uint32_t digit = (uint32_t)(unsigned char)*p - 35;
+        if (digit >= 80) { high = high * 12 + digit - 80; continue; }
+        at += high * 80 + digit;
+        if (c < at) return in;
+        in = !in;
+        high = 0;
+    }
+    return in;
+}
 
 typedef struct mcpi_pattern {
     const uint32_t *code, *sets;
