@@ -339,9 +339,9 @@ typedef uint64_t mcp_id;
    says). */
 typedef struct mcp_reply {
     int status;                             /* MCP_OK, MCP_ERR_PEER, MCP_ERR_TIMEOUT, MCP_ERR_CLOSED,
-                                               MCP_ERR_CANCELLED, ... */
+                                               MCP_ERR_CANCELLED, MCP_ERR_INVALID (mcp_call.output), ... */
     mcp_id id;
-    const mcp_json *result;                 /* MCP_OK: the result object as it came */
+    const mcp_json *result;                 /* MCP_OK, MCP_ERR_INVALID: the result object as it came */
     int64_t code;                           /* MCP_ERR_PEER: the JSON-RPC error's code ... */
     const char *message;                    /* ... and message; any other failure: a sentence. NULL only when the
                                                client was freed by a callback, or there was none */
@@ -452,7 +452,30 @@ typedef struct mcp_stats {
 } mcp_stats;
 
 /* == schemas: checking ======================================================================================= */
+
+/* A schema, made ready for checks. */
+typedef struct mcp_schema mcp_schema;
 #ifndef MCP_NO_VALIDATE
+/* Compiles a JSON Schema: 2020-12, or what its $schema names of 2019-09, draft-07, draft-06 and draft-04. All of it
+   lives in `a`; `schema` must live as long. NULL: refused or no memory; *why (may be NULL) is then a sentence in `a`, or
+   static, that says where and what: a keyword with a value that it cannot have, another dialect, a reference to what is
+   not in this schema. Nothing is ever fetched. `format` and content... are annotations: they are not checked. Takes time
+   linear in the schema's size. https://json-schema.org/draft/2020-12 */
+MCP_API const mcp_schema *mcp_schema_compile(mcp_arena *a, const mcp_json *schema, const char **why);
+/* What the schema says and is not enforced, a line each, with its place: a pattern that is outside of ... "" if there
+   is nothing. Never NULL. */
+MCP_API const char *mcp_schema_notes(const mcp_schema *s);
+/* Does the value fit? MCP_OK; MCP_ERR_INVALID; MCP_ERR_LIMIT: it could not be told within 1,000,000 steps and 256 for
+   each part of the value, or schemas nest over 4,000 deep, as they do without end in one that refers to itself;
+   MCP_ERR_MEMORY; MCP_ERR_ARGUMENT: s or value is NULL. `scratch` is given back as it was, but for the memory that it
+   has then; a second check of the kind needs no more. `errors` (NULL: the verdict alone, which is quicker) gets an array
+   of at most max_errors (0: 10) objects, none if it fits, in the terms of JSON Schema's output format:
+       {"instanceLocation": "/items/3/count", "keywordLocation": "/properties/items/items/properties/count/maximum",
+        "error": "$.items[3].count: 7 is over the maximum 5"}
+   Numbers are compared by their text, exactly; exponents over 10^15 count as that. Of equal keys the last one is
+   checked. */
+MCP_API int mcp_schema_check(const mcp_schema *s, const mcp_json *value, mcp_arena *scratch, mcp_writer *errors,
+                             int max_errors);
 #endif /* MCP_NO_VALIDATE */
 
 /* == schemas: fitting ======================================================================================== */
@@ -595,6 +618,10 @@ typedef struct mcp_server_desc {
                                                byte that the peer reads, up to ten times this; default 1000. What a
                                                slower worker answers is lost, and the log says so */
     int max_subscriptions;                  /* resources that one peer may watch; default 10,000 */
+    bool trust_arguments;                   /* default: a tool's arguments are checked against its input_schema before
+                                               fn runs; what does not fit is told in a result with isError */
+    bool trust_results;                     /* default: structured content is checked against output_schema before it
+                                               is sent */
     bool strict_lists;                      /* legacy: -32601 for lists of what the server does not have; default:
                                                an empty list */
     /* May this caller see and use it? kind: MCP_LIST_...; name: of a tool or prompt, else the URI or template. What is
@@ -618,9 +645,13 @@ typedef struct mcp_server_desc {
 typedef struct mcp_tool {
     const char *name;                       /* 1 to 128 characters of [A-Za-z0-9_.-] are sure to work everywhere */
     const char *title, *description;
-    const char *input_schema;               /* JSON Schema object; default {"type": "object"}. Before fn runs only
-                                               "required" is checked: look at the types of members yourself */
-    const char *output_schema;              /* optional */
+    const char *input_schema;               /* JSON Schema object (see mcp_schema_compile); default
+                                               {"type": "object"}. Arguments that do not fit never reach fn. With
+                                               MCP_NO_VALIDATE only "required" is looked at */
+    const char *output_schema;              /* optional: what every result but isError promises. An answer without
+                                               structured content that fits becomes an internal error, which says
+                                               what is wrong and goes to the log; the function that was to send it
+                                               returns MCP_ERR_INVALID */
     const char *annotations;                /* optional object: {"readOnlyHint": true} */
     const char *icons, *meta;               /* optional array, object */
     const char *extra;                      /* optional object: further members of the Tool */
@@ -673,7 +704,8 @@ MCP_API mcp_server *mcp_server_new(const mcp_server_desc *d);
 MCP_API void mcp_server_free(mcp_server *s);
 
 /* Adds a tool, or replaces the one with its name (which keeps its place in the list). MCP_OK, MCP_ERR_ARGUMENT (a
-   sentence says which field and where), MCP_ERR_MEMORY; the first failure sticks and run reports it. Peers that asked
+   sentence says which field and where; also of a schema that cannot be compiled), MCP_ERR_MEMORY; the first failure
+   sticks and run reports it. Peers that asked
    are told that the list changed, once per loop. */
 MCP_API int  mcp_server_tool   (mcp_server *s, const mcp_tool *t);
 /* The same for a resource or template, by its URI, and for a prompt. */
@@ -979,6 +1011,9 @@ typedef struct mcp_call {
                                                of extensions */
     const char *log_level;                  /* "debug" to "emergency": log messages from this level on, to on_notify
                                                (notifications/message). A legacy server keeps it for the session */
+    const mcp_schema *output;               /* tool: its outputSchema, compiled; it must live until the call is over. A
+                                               result that it does not fit, but isError, has status MCP_ERR_INVALID
+                                               and says why in `message`, a line for each fault; `result` is there */
     int timeout_ms, max_ms;                 /* idle and in all; 0: the client's default, -1: none */
     bool fresh;                             /* not from the cache */
     bool progress;                          /* ask for progress, which starts timeout_ms anew; on_progress implies
@@ -1812,6 +1847,11 @@ static inline char mcpi_unescape(char c)
     static const char letter[17] = "./\\.b.f..nrt\"...", meaning[17] = "./\\.\b.\f..\n\r\t\"...";
     unsigned at = (unsigned)(unsigned char)c * 3 >> 3 & 15;
     return letter[at] == c && c != '.' ? meaning[at] : 0;
+}
+
+static MCP_UNUSED int mcpi_hex(char c)
+{
+    return c >= '0' && c <= '9' ? c - '0' : (c | 32) >= 'a' && (c | 32) <= 'f' ? (c | 32) - 'a' + 10 : -1;
 }
 
 /* Behind the digits at p. */
@@ -4711,6 +4751,14 @@ int mcp_io_pair(const mcp_allocator *alloc, mcp_io ends[2])
 /* ============================================================================================================== *
  * >>schema  JSON Schema: does a value fit                                                                        *
  * ============================================================================================================== */
+/* A schema is compiled once into nodes, one for each subschema that can be reached: which types it takes, its
+   assertions (rules that look at the value alone), its applicators (rules that hand the value, or what is in it, to
+   other nodes), and the names of members that it knows. A check then walks value and nodes together. It does not
+   recurse: what is unfinished is a chain of frames in the scratch arena, so that a hostile schema or value meets a
+   limit and not the end of the stack; and every step is paid for from a budget that follows from the value's size.
+
+   The first walk wants the verdict alone and stops at the first fault. Only when there is one and the caller wants to
+   know, a second walk goes on behind faults and tells them. */
 
 /* -- patterns ---------------------------------------------------------------------------------------------------- */
 /* The keyword `pattern` and the keys of patternProperties are regular expressions of ECMA-262 with the flag `u`: they
@@ -4749,11 +4797,12 @@ enum {
 };
 
 /* An instruction is a word: what to do in its lowest four bits, above them a character, a class, a place or a
-   distance. Those before MCPI_OP_COUNT take a character; the others do not. */
+   distance. Those before MCPI_OP_LOOP take a character; the others do not. */
 enum {
     MCPI_OP_CHAR, MCPI_OP_CLASS, MCPI_OP_SET,
+    MCPI_OP_LOOP,                           /* then the instruction for a character that may come any number of times */
     MCPI_OP_COUNT,                          /* least, most, place of its counters; then MCPI_OP_COUNTED */
-    MCPI_OP_COUNTED,                        /* the instruction for one character that is counted */
+    MCPI_OP_COUNTED,                        /* then the instruction for the character that is counted */
     MCPI_OP_FORK, MCPI_OP_JUMP, MCPI_OP_START, MCPI_OP_END, MCPI_OP_EDGE, MCPI_OP_NO_EDGE, MCPI_OP_MATCH
 };
 #define MCPI_COUNT_WORDS 6                  /* COUNT, least, most, counters, COUNTED, the character */
@@ -4782,9 +4831,15 @@ static uint32_t mcpi_utf8_take(const char **p, const char *end)
 
 /* -- classes of characters */
 
-/* A class is twice its number, plus 1 for all characters that are not in it. */
-enum { MCPI_CLASS_DOT = 0, MCPI_CLASS_PROPERTY = 4, MCPI_CLASS_COUNT = 8, MCPI_IS_CLASS = 1 << 24 };
-static const char mcpi_kindescapes[] = "..dDwWsS";
+/* A class is twice its number, plus 1 for all characters that are not in it: `.`, \d, \w, \s and the properties letter,
+   mark, number, decimal digit. */
+enum { MCPI_CLASS_DOT = 0, MCPI_CLASS_PROPERTY = 4, MCPI_IS_CLASS = 1 << 24 };
+static const uint32_t mcpi_class_ascii[8][4] = {
+    { 0xFFFFDBFF, 0xFFFFFFFF, 0xFFFFFFFF, 0xFFFFFFFF }, { 0, 0x03FF0000, 0, 0 },
+    { 0, 0x03FF0000, 0x87FFFFFE, 0x07FFFFFE }, { 0x00003E00, 1, 0, 0 },
+    { 0, 0, 0x07FFFFFE, 0x07FFFFFE }, { 0, 0, 0, 0 }, { 0, 0x03FF0000, 0, 0 }, { 0, 0x03FF0000, 0, 0 }
+};
+static const char mcpi_class_escapes[] = "..dDwWsS";
 static const char mcpi_property_names[] =
     "L\0" "Letter\0" "M\0" "Mark\0" "Combining_Mark\0" "N\0" "Number\0" "Nd\0" "Decimal_Number\0" "digit\0";
 static const char mcpi_property_of[] = "\4\4\5\5\5\6\6\7\7\7";
@@ -4842,16 +4897,14 @@ static bool mcpi_is_word(uint32_t c)
     return c - '0' < 10 || (c | 32) - 'a' < 26 || c == '_';
 }
 
+/* Is a code point beyond ASCII in the class of that number? */
 static bool mcpi_in_class(uint32_t c, unsigned number)
 {
-    switch (number) {
-    case 0:  return c != '\n' && c != '\r' && c != 0x2028 && c != 0x2029;
-    case 1:  return c - '0' < 10;
-    case 2:  return mcpi_is_word(c);
-    case 3:  return c - 9 < 5 || c == ' ' || c == 0xA0 || c == 0x1680 || c - 0x2000 < 11 || c == 0x2028 ||
-                    c == 0x2029 || c == 0x202F || c == 0x205F || c == 0x3000 || c == 0xFEFF;
-    default: return mcpi_has_property(c, (int)number - MCPI_CLASS_PROPERTY);
-    }
+    bool line = c == 0x2028 || c == 0x2029;
+    if (number >= MCPI_CLASS_PROPERTY) return mcpi_has_property(c, (int)number - MCPI_CLASS_PROPERTY);
+    if (number == MCPI_CLASS_DOT) return !line;
+    return number == 3 && (line || c == 0xA0 || c == 0x1680 || c - 0x2000 < 11 || c == 0x202F || c == 0x205F ||
+                           c == 0x3000 || c == 0xFEFF);
 }
 
 /* -- reading a pattern */
@@ -4983,8 +5036,8 @@ static uint32_t mcpi_regex_escape(mcpi_regex *r, bool in_set)
     if (r->p == r->end) return mcpi_regex_malformed(r, "malformed: it ends in a backslash");
     c = mcpi_utf8_take(&r->p, r->end);
     if (c - '0' >= 10 && (c | 32) - 'a' >= 26) return c;
-    at = strchr(mcpi_kindescapes, (int)c);
-    if (at) return MCPI_IS_CLASS | (uint32_t)(at - mcpi_kindescapes);
+    at = strchr(mcpi_class_escapes, (int)c);
+    if (at) return MCPI_IS_CLASS | (uint32_t)(at - mcpi_class_escapes);
     at = strchr(letters, (int)c);
     if (at) return (unsigned char)meanings[at - letters];
     switch (c) {
@@ -5024,9 +5077,11 @@ static void mcpi_regex_set_add(mcpi_regex *r, uint32_t at, uint32_t low, uint32_
 
 static void mcpi_regex_set_class(mcpi_regex *r, uint32_t at, uint32_t kind)
 {
-    uint32_t c;
-    for (c = 0; r->sets && c < 0x80; c++)
-        if (mcpi_in_class(c, (kind & 15) >> 1) != (kind & 1)) r->sets[at + (c >> 5)] |= 1u << (c & 31);
+    uint32_t i;
+    for (i = 0; r->sets && i < 4; i++) {
+        uint32_t bits = mcpi_class_ascii[kind >> 1 & 7][i];
+        r->sets[at + i] |= kind & 1 ? ~bits : bits;
+    }
     mcpi_regex_set_add(r, at, kind, kind);
 }
 
@@ -5127,7 +5182,15 @@ static void mcpi_regex_count(mcpi_regex *r, uint32_t least, uint32_t most)
     mcpi_regex_emit(r, 0);
     mcpi_regex_emit(r, MCPI_OP_COUNTED);
     mcpi_regex_emit(r, taken);
-    r->last = MCPI_OP_JUMP;                 /* together they are no single character */
+}
+
+/* The character that the last word takes any number of times, or once and then any number of times. */
+static void mcpi_regex_loop(mcpi_regex *r, uint32_t least)
+{
+    uint32_t taken = r->last;
+    r->size -= !least;
+    mcpi_regex_emit(r, MCPI_OP_LOOP);
+    mcpi_regex_emit(r, taken);
 }
 
 /* The code from `start` on, `least` to `most` times: it is written down as often as it may come, each time that is one
@@ -5136,10 +5199,14 @@ static void mcpi_regex_repeat(mcpi_regex *r, uint32_t start, uint32_t least, uin
 {
     uint32_t size = r->size - start, times = most != MCPI_MANY ? most : least ? least : 1, i, unit, end;
     uint64_t all;
-    if (most == 0) { r->size = start; r->last = MCPI_OP_JUMP; return; }
     if ((least == 1 && most == 1) || size == 0) return;
-    if (size == 1 && MCPI_OP(r->last) < MCPI_OP_COUNT && (most == MCPI_MANY ? least > 1 : most > 1)) {
-        mcpi_regex_count(r, least, most);
+    if (most == 0) {                        /* it stays where it is, and is jumped over */
+        mcpi_regex_insert(r, start, mcpi_pattern_leap(MCPI_OP_JUMP, start, r->size + 1));
+        return;
+    }
+    if (size == 1 && MCPI_OP(r->last) < MCPI_OP_LOOP && most > 1) {
+        if (most != MCPI_MANY || least > 1) mcpi_regex_count(r, least, most);
+        else mcpi_regex_loop(r, least);
         return;
     }
     all = (uint64_t)size * times + (most == MCPI_MANY ? 1u + !least : most - least);
@@ -5154,7 +5221,6 @@ static void mcpi_regex_repeat(mcpi_regex *r, uint32_t start, uint32_t least, uin
     }
     if (most == MCPI_MANY && least) mcpi_regex_emit(r, mcpi_pattern_leap(MCPI_OP_FORK, r->size, r->size - size));
     else if (most == MCPI_MANY) mcpi_regex_emit(r, mcpi_pattern_leap(MCPI_OP_JUMP, r->size, start));
-    r->last = MCPI_OP_JUMP;
 }
 
 /* At a |: a fork before the branch that ends here, and behind it a jump to the end of the group. These jumps form a
@@ -5175,7 +5241,6 @@ static void mcpi_regex_close(mcpi_regex *r, const mcpi_regex_group *g)
         next = *jump == MCPI_OP_JUMP ? 0 : at + MCPI_ARG(*jump) - MCPI_FAR;
         *jump = mcpi_pattern_leap(MCPI_OP_JUMP, at - 1, r->size);
     }
-    if (g->chain) r->last = MCPI_OP_JUMP;
 }
 
 /* Behind a (. */
@@ -5295,14 +5360,14 @@ typedef struct mcpi_pattern {
 /* How many spans there can be: between two lie most - least + 2 places or more, and none is older than `most`. */
 static uint32_t mcpi_counter_spans(uint32_t least, uint32_t most)
 {
-    return most / (most - least + 2) + 2;
+    return most / (most - least + 2) + 1;
 }
 
 /* At place `at`: forgets counts that are over `most`. Whether one is at `least` or more. */
 static bool mcpi_counter_done(uint32_t *cell, const uint32_t *count, uint32_t at)
 {
-    uint32_t spans = mcpi_counter_spans(count[1], count[2]);
-    for (; cell[1] && at - cell[3 + 2 * cell[0]] > count[2]; cell[1]--) cell[0] = (cell[0] + 1) % spans;
+    for (; cell[1] && at - cell[3 + 2 * cell[0]] > count[2]; cell[1]--)
+        cell[0] = (cell[0] + 1) % mcpi_counter_spans(count[1], count[2]);
     return cell[1] && at - cell[2 + 2 * cell[0]] >= count[1];
 }
 
@@ -5360,102 +5425,122 @@ typedef struct mcpi_search {
     uint32_t *marks;                        /* of each instruction: where it was tried last */
     uint32_t *verdicts;                     /* of each set: the last character beyond ASCII twice, 1 if it is in */
     uint32_t *cells;
-    uint32_t c, at;                         /* the character, and its number from 1 */
-    unsigned known, in;                     /* classes that the character was looked up in, and those it is in */
+    uint64_t steps;                         /* that may still be taken */
+    uint32_t c;                             /* the last character beyond ASCII that was looked up in classes ... */
+    unsigned known, in;                     /* ... in these, and it is in those */
 } mcpi_search;
 
 #define MCPI_NO_CHAR 0x110000               /* before the first and behind the last */
+#define MCPI_SET_STEP 8                     /* pairs of a set, looked through in the time of one instruction */
+#define MCPI_PROPERTY_STEPS 64
 
-static bool mcpi_search_class(mcpi_search *s, uint32_t kind)
+static void mcpi_search_pay(mcpi_search *s, uint32_t steps)
 {
-    unsigned bit = 1u << (kind >> 1 & 7);
+    s->steps = s->steps > steps ? s->steps - steps : 0;
+}
+
+static bool mcpi_search_class(mcpi_search *s, uint32_t kind, uint32_t c)
+{
+    unsigned number = kind >> 1 & 7, bit = 1u << number;
+    if (s->c != c) { s->c = c; s->known = s->in = 0; }
     if (!(s->known & bit)) {
+        if (number >= MCPI_CLASS_PROPERTY) mcpi_search_pay(s, MCPI_PROPERTY_STEPS);
         s->known |= bit;
-        if (mcpi_in_class(s->c, kind >> 1 & 7)) s->in |= bit;
+        if (mcpi_in_class(c, number)) s->in |= bit;
     }
     return ((s->in & bit) != 0) != (kind & 1);
 }
 
-static bool mcpi_search_set(mcpi_search *s, const uint32_t *set)
+static bool mcpi_search_set(mcpi_search *s, const uint32_t *set, uint32_t c)
 {
     const uint32_t *pair = set + MCPI_SET_HEAD, *end = pair + (set[4] & ~1u);
     uint32_t *verdict = &s->verdicts[set[5]];
     bool in = false;
-    if (s->c < 0x80) return set[s->c >> 5] >> (s->c & 31) & 1;
-    if (*verdict >> 1 == s->c) return *verdict & 1;
+    if (*verdict >> 1 == c) return *verdict & 1;
     for (; pair < end && !in; pair += 2)
-        in = pair[0] & MCPI_IS_CLASS ? mcpi_search_class(s, pair[0]) : pair[0] <= s->c && s->c <= pair[1];
+        in = pair[0] & MCPI_IS_CLASS ? mcpi_search_class(s, pair[0], c) : pair[0] <= c && c <= pair[1];
+    mcpi_search_pay(s, (uint32_t)(pair - set) / 2 / MCPI_SET_STEP);
     in = in != (set[4] & 1);
-    *verdict = s->c << 1 | (uint32_t)in;
+    *verdict = c << 1 | (uint32_t)in;
     return in;
 }
 
 /* Does this instruction take the character? */
-static bool mcpi_search_takes(mcpi_search *s, uint32_t word)
+static inline bool mcpi_search_takes(mcpi_search *s, uint32_t word, uint32_t c)
 {
-    if (s->c == MCPI_NO_CHAR) return false;
-    switch (MCPI_OP(word)) {
-    case MCPI_OP_CHAR:  return s->c == MCPI_ARG(word);
-    case MCPI_OP_CLASS: return mcpi_search_class(s, MCPI_ARG(word));
-    default:            return mcpi_search_set(s, s->p->sets + MCPI_ARG(word));
+    uint32_t arg = MCPI_ARG(word);
+    bool set = MCPI_OP(word) == MCPI_OP_SET;
+    if (MCPI_OP(word) == MCPI_OP_CHAR) return c == arg;
+    if (c < 0x80) {
+        const uint32_t *bits = set ? s->p->sets + arg : mcpi_class_ascii[arg >> 1];
+        return (bits[c >> 5] >> (c & 31) & 1) != (set ? 0 : arg & 1);
     }
+    if (c == MCPI_NO_CHAR) return false;
+    return set ? mcpi_search_set(s, s->p->sets + arg, c) : mcpi_search_class(s, arg, c);
 }
 
+/* At each place of the text: `now` are the instructions that go on from the place before, and grows as they fork;
+   `next` those that have taken the character. No instruction is tried twice at a place, so neither list outgrows the
+   program. */
 static int mcpi_search_run(mcpi_search *s, const char *text, size_t n, uint16_t *now, uint16_t *next)
 {
     const uint32_t *code = s->p->code;
+    uint32_t *marks = s->marks, before, c = MCPI_NO_CHAR, at, count = 0, coming, i, pc, word;
     const char *end = text + n;
-    uint32_t before = MCPI_NO_CHAR, count = 0, coming, i, pc, word;
-    for (s->at = 1;; s->at++) {
+    for (at = 1;; at++) {
         uint16_t *other = now;
-        s->c = text < end ? mcpi_utf8_take(&text, end) : MCPI_NO_CHAR;
-        s->known = s->in = 0;
-        if (s->at == 1 || code[0] != MCPI_OP_START) now[count++] = 0;
+        before = c;
+        c = text == end ? MCPI_NO_CHAR : *text & 0x80 ? mcpi_utf8_take(&text, end) : (unsigned char)*text++;
+        if (at == 1 || code[0] != MCPI_OP_START) now[count++] = 0;
         else if (!count) return 0;
         for (i = coming = 0; i < count; i++)
-            for (pc = now[i]; s->marks[pc] != s->at;) {
-                s->marks[pc] = s->at;
+            for (pc = now[i]; marks[pc] != at;) {
+                if (s->steps == 0) return MCP_ERR_LIMIT;
+                s->steps--;
+                marks[pc] = at;
                 word = code[pc];
                 switch (MCPI_OP(word)) {
-                case MCPI_OP_MATCH:   return 1;
-                case MCPI_OP_FORK:    now[count++] = (uint16_t)(pc + MCPI_ARG(word) - MCPI_FAR); pc++; continue;
-                case MCPI_OP_JUMP:    pc += MCPI_ARG(word) - MCPI_FAR; continue;
-                case MCPI_OP_START:   if (s->at == 1) { pc++; continue; } break;
-                case MCPI_OP_END:     if (s->c == MCPI_NO_CHAR) { pc++; continue; } break;
-                case MCPI_OP_EDGE:
-                case MCPI_OP_NO_EDGE:
-                    if ((mcpi_is_word(before) == mcpi_is_word(s->c)) == (MCPI_OP(word) == MCPI_OP_EDGE)) break;
-                    pc++;
+                case MCPI_OP_LOOP:
+                    if (mcpi_search_takes(s, code[pc + 1], c)) next[coming++] = (uint16_t)pc;
+                    pc += 2;
                     continue;
                 case MCPI_OP_COUNT:
-                    if (!mcpi_search_takes(s, code[pc + MCPI_COUNT_WORDS - 1])) break;
-                    mcpi_counter_begin(s->cells + code[pc + 3], code + pc, s->at);
+                    if (!mcpi_search_takes(s, code[pc + MCPI_COUNT_WORDS - 1], c)) break;
+                    mcpi_counter_begin(s->cells + code[pc + 3], code + pc, at);
                     pc += MCPI_COUNT_WORDS - 2;
                     continue;
                 case MCPI_OP_COUNTED: {
                     const uint32_t *counted = code + pc - (MCPI_COUNT_WORDS - 2);
                     uint32_t *cell = s->cells + counted[3];
-                    bool done = mcpi_counter_done(cell, counted, s->at);
-                    if (mcpi_search_takes(s, code[pc + 1])) next[coming++] = (uint16_t)pc;
+                    bool done = mcpi_counter_done(cell, counted, at);
+                    if (mcpi_search_takes(s, code[pc + 1], c)) next[coming++] = (uint16_t)pc;
                     else cell[1] = 0;
-                    if (done) { pc += 2; continue; }
-                    break;
+                    if (!done) break;
+                    pc += 2;
+                    continue;
                 }
-                default: if (mcpi_search_takes(s, word)) next[coming++] = (uint16_t)(pc + 1);
+                case MCPI_OP_FORK:  now[count++] = (uint16_t)(pc + MCPI_ARG(word) - MCPI_FAR); pc++; continue;
+                case MCPI_OP_JUMP:  pc += MCPI_ARG(word) - MCPI_FAR; continue;
+                case MCPI_OP_START: if (at != 1) break; pc++; continue;
+                case MCPI_OP_END:   if (c != MCPI_NO_CHAR) break; pc++; continue;
+                case MCPI_OP_EDGE:  if (mcpi_is_word(before) == mcpi_is_word(c)) break; pc++; continue;
+                case MCPI_OP_NO_EDGE: if (mcpi_is_word(before) != mcpi_is_word(c)) break; pc++; continue;
+                case MCPI_OP_MATCH: return 1;
+                default: if (mcpi_search_takes(s, word, c)) next[coming++] = (uint16_t)(pc + 1);
                 }
                 break;
             }
-        if (s->c == MCPI_NO_CHAR) return 0;
-        before = s->c;
+        if (c == MCPI_NO_CHAR) return 0;
         count = coming;
         now = next;
         next = other;
     }
 }
 
-/* Does the pattern match somewhere in s (UTF-8)? 1 or 0, or MCP_ERR_MEMORY. What it needs of `scratch` is free again
-   afterwards. */
-static MCP_UNUSED int mcpi_pattern_find(const mcpi_pattern *p, const char *s, size_t n, mcp_arena *scratch)
+/* Does the pattern match somewhere in s (UTF-8)? 1 or 0, MCP_ERR_MEMORY, or MCP_ERR_LIMIT: it would take more than
+   *steps, from which those are taken that it took. What it needs of `scratch` is free again afterwards. */
+static MCP_UNUSED int mcpi_pattern_search(const mcpi_pattern *p, const char *s, size_t n, mcp_arena *scratch,
+                                          uint64_t *steps)
 {
     mcpi_search search;
     uint32_t few[256], *words = few;
@@ -5471,14 +5556,2365 @@ static MCP_UNUSED int mcpi_pattern_find(const mcpi_pattern *p, const char *s, si
     search.marks = words;
     search.verdicts = words + p->size;
     search.cells = search.verdicts + p->set_count;
+    search.steps = *steps;
+    search.c = MCPI_NO_CHAR;
     lists = (uint16_t *)(void *)(words + zeroed);
     found = mcpi_search_run(&search, s, n, lists, lists + p->size + 1);
+    *steps = search.steps;
     if (words != few) {                     /* nothing was taken since */
         scratch->left += (size_t)(scratch->next - (char *)words);
         scratch->next = (char *)words;
     }
     return found;
 }
+
+/* The same with as many steps as it takes: `size` for each character at most, and those for sets. */
+static MCP_UNUSED int mcpi_pattern_find(const mcpi_pattern *p, const char *s, size_t n, mcp_arena *scratch)
+{
+    uint64_t steps = UINT64_MAX;
+    return mcpi_pattern_search(p, s, n, scratch, &steps);
+}
+
+/* -- work with a bound ------------------------------------------------------------------------------------------- */
+
+enum { MCPI_STEPS = 1000000, MCPI_STEPS_EACH = 256 };      /* for a check, and for each part of the value */
+typedef struct mcpi_work { mcp_arena *arena; uint64_t left; int status; } mcpi_work;
+
+static bool mcpi_spend(mcpi_work *w, size_t steps)
+{
+    if (w->status != MCP_OK) return false;
+    if (w->left < steps) { w->status = MCP_ERR_LIMIT; return false; }
+    w->left -= steps;
+    return true;
+}
+
+/* Zeroed memory, or NULL and the status. */
+static void *mcpi_work_alloc(mcpi_work *w, size_t n)
+{
+    void *p = mcpi_spend(w, n / 64) ? mcp_arena_alloc(w->arena, n) : NULL;
+    if (p) memset(p, 0, n);
+    else if (w->status == MCP_OK) w->status = MCP_ERR_MEMORY;
+    return p;
+}
+
+/* What was cut off an arena since a mark is given back, unless a new block was begun: that is kept for the next time. */
+typedef struct mcpi_mark { void *blocks; char *next; size_t left; } mcpi_mark;
+
+static mcpi_mark mcpi_mark_set(const mcp_arena *a)
+{
+    mcpi_mark m;
+    m.blocks = a->blocks;
+    m.next = a->next;
+    m.left = a->left;
+    return m;
+}
+
+static void mcpi_mark_back(mcp_arena *a, const mcpi_mark *m)
+{
+    if (a->blocks != m->blocks) return;
+    a->next = m->next;
+    a->left = m->left;
+}
+
+/* -- numbers by their text --------------------------------------------------------------------------------------- */
+
+/* 0.D * 10^e, D being n digits from p on, with neither a first nor a last zero; a point may stand among them. Zero has
+   no digits. */
+typedef struct mcpi_exact { const char *p; size_t n; int64_t e; bool negative; } mcpi_exact;
+
+static mcpi_exact mcpi_exact_read(const mcp_json *v)
+{
+    const char *p = v->u.text, *end = p + v->n, *stop;
+    bool point = false;
+    size_t k = 0;
+    mcpi_exact x;
+    x.negative = *p == '-';
+    if (x.negative) p++;
+    for (stop = p; stop < end && (*stop | 32) != 'e'; stop++) { }
+    x.e = mcpi_exponent(stop, end);
+    for (; p < stop && (*p == '0' || *p == '.'); p++) {
+        if (*p == '.') point = true;
+        else x.e -= point;
+    }
+    x.p = p;
+    x.n = 0;
+    for (; p < stop; p++) {
+        if (*p == '.') { point = true; continue; }
+        k++;
+        x.e += !point;
+        if (*p != '0') x.n = k;
+    }
+    if (x.n == 0) { x.e = 0; x.negative = false; }
+    return x;
+}
+
+/* The digit at *p, which moves on. */
+static unsigned mcpi_exact_digit(const char **p)
+{
+    if (**p == '.') ++*p;
+    return (unsigned)(*(*p)++ - '0');
+}
+
+static int mcpi_exact_compare(const mcpi_exact *a, const mcpi_exact *b)
+{
+    const char *p = a->p, *q = b->p;
+    size_t left = a->n < b->n ? a->n : b->n;
+    int r = a->e < b->e ? -1 : a->e > b->e;
+    if (a->n == 0 || b->n == 0 || a->negative != b->negative) {
+        int sign_a = a->n == 0 ? 0 : a->negative ? -1 : 1, sign_b = b->n == 0 ? 0 : b->negative ? -1 : 1;
+        return sign_a - sign_b;
+    }
+    for (; r == 0 && left; left--) r = (int)mcpi_exact_digit(&p) - (int)mcpi_exact_digit(&q);
+    if (r == 0) r = a->n < b->n ? -1 : a->n > b->n;
+    return a->negative ? -r : r;
+}
+
+/* Is a a multiple of b, which is over 0? Both are whole numbers times a power of ten; the first, followed by as many
+   zeros as its power is the higher one, has to leave no remainder. Neither whole number ends in zero, so a lower power
+   cannot fit; and four zeros for each digit of b hold all the twos and fives that b can have. */
+static bool mcpi_exact_multiple(mcpi_work *w, const mcpi_exact *a, const mcpi_exact *b)
+{
+    int64_t shift = (a->e - (int64_t)a->n) - (b->e - (int64_t)b->n);
+    size_t zeros, digits, i;
+    const char *p = a->p, *q = b->p;
+    mcpi_mark mark = mcpi_mark_set(w->arena);
+    unsigned char *rest, *by;
+    uint64_t r = 0, d = 0;
+    if (a->n == 0) return true;
+    if (shift < 0) return false;
+    zeros = (uint64_t)shift < 4 * (uint64_t)b->n ? (size_t)shift : 4 * b->n;
+    digits = a->n + zeros;
+    if (b->n <= 18) {
+        if (!mcpi_spend(w, digits / 8)) return false;
+        for (i = 0; i < b->n; i++) d = d * 10 + mcpi_exact_digit(&q);
+        for (i = 0; i < digits; i++) r = (r * 10 + (i < a->n ? mcpi_exact_digit(&p) : 0)) % d;
+        return r == 0;
+    }
+    /* Long division on paper: `rest` has one digit more than `by`. */
+    if (digits > UINT32_MAX || b->n > UINT32_MAX || !mcpi_spend(w, digits / 8 * b->n)) return false;
+    rest = (unsigned char *)mcpi_work_alloc(w, 2 * b->n + 1);
+    if (!rest) return false;
+    by = rest + b->n + 1;
+    for (i = 0; i < b->n; i++) by[i] = (unsigned char)mcpi_exact_digit(&q);
+    for (i = 0; i < digits; i++) {
+        memmove(rest, rest + 1, b->n);
+        rest[b->n] = (unsigned char)(i < a->n ? mcpi_exact_digit(&p) : 0);
+        while (rest[0] || memcmp(rest + 1, by, b->n) >= 0) {
+            int borrow = 0;
+            size_t k;
+            for (k = b->n; k; k--) {
+                int x = rest[k] - by[k - 1] - borrow;
+                borrow = x < 0;
+                rest[k] = (unsigned char)(x + 10 * borrow);
+            }
+            rest[0] = (unsigned char)(rest[0] - borrow);
+        }
+    }
+    for (i = 0; i <= b->n && rest[i] == 0; i++) { }
+    mcpi_mark_back(w->arena, &mark);
+    return i > b->n;
+}
+
+/* Nearly every number: at most 18 digits and no more. */
+static bool mcpi_small(const mcp_json *v, int64_t *out)
+{
+    const char *p = v->u.text, *end = p + v->n;
+    bool negative = *p == '-';
+    int64_t n = 0;
+    if (v->n > 18) return false;
+    for (p += negative; p < end; p++) {
+        unsigned digit = (unsigned)(*p - '0');
+        if (digit > 9) return false;
+        n = n * 10 + (int64_t)digit;
+    }
+    *out = negative ? -n : n;
+    return true;
+}
+
+static int mcpi_number_compare(mcpi_work *w, const mcp_json *a, const mcp_json *b)
+{
+    int64_t m, n;
+    mcpi_exact x, y;
+    if (mcpi_small(a, &m) && mcpi_small(b, &n)) return m < n ? -1 : m > n;
+    if (!mcpi_spend(w, ((size_t)a->n + b->n) / 16)) return 0;
+    x = mcpi_exact_read(a);
+    y = mcpi_exact_read(b);
+    return mcpi_exact_compare(&x, &y);
+}
+
+static bool mcpi_number_multiple(mcpi_work *w, const mcp_json *a, const mcp_json *b)
+{
+    int64_t m, n;
+    mcpi_exact x, y;
+    if (mcpi_small(a, &m) && mcpi_small(b, &n)) return m % n == 0;
+    if (!mcpi_spend(w, ((size_t)a->n + b->n) / 16)) return false;
+    x = mcpi_exact_read(a);
+    y = mcpi_exact_read(b);
+    return mcpi_exact_multiple(w, &x, &y);
+}
+
+/* Is the number whole? In draft-04 it must not even be written with a point or an exponent. */
+static bool mcpi_number_whole(mcpi_work *w, const mcp_json *v, bool written)
+{
+    const char *end = v->u.text + v->n;
+    mcpi_exact x;
+    if (mcpi_digits(v->u.text + (*v->u.text == '-'), end) == end) return true;
+    if (written || !mcpi_spend(w, v->n / 16)) return false;
+    x = mcpi_exact_read(v);
+    return x.e >= (int64_t)x.n;
+}
+
+/* -- values: what is equal ----------------------------------------------------------------------------------------- */
+/* As JSON Schema sees it: numbers by value, members in any order, of equal keys the last one. A set of values is a hash
+   table; an object's members are a set of their keys, since a key is a node like a string's. */
+
+enum { MCPI_SAME_DEPTH = 512, MCPI_HASH_DEPTH = 32 };
+typedef struct mcpi_cell { const mcp_json *v; uint32_t hash, i; } mcpi_cell;   /* i: for whoever fills the set */
+typedef struct mcpi_set { mcpi_cell *cell; uint32_t mask, count; } mcpi_set;
+
+static bool mcpi_same(mcpi_work *w, const mcp_json *a, const mcp_json *b, int depth);
+
+static bool mcpi_set_make(mcpi_work *w, mcpi_set *s, uint32_t n)
+{
+    size_t cells = 4;
+    while (cells < 2 * (size_t)n) cells *= 2;
+    s->mask = (uint32_t)(cells - 1);
+    s->count = 0;
+    s->cell = (mcpi_cell *)mcpi_work_alloc(w, cells * sizeof *s->cell);
+    return s->cell != NULL;
+}
+
+/* The cell with a value equal to this one, or the empty one where it belongs. NULL: the status says why. */
+static mcpi_cell *mcpi_set_find(mcpi_work *w, const mcpi_set *s, const mcp_json *v, uint32_t hash, int depth)
+{
+    uint32_t i;
+    for (i = hash & s->mask; mcpi_spend(w, 1); i = (i + 1) & s->mask) {
+        mcpi_cell *c = &s->cell[i];
+        if (!c->v || (c->hash == hash && mcpi_same(w, c->v, v, depth))) return w->status == MCP_OK ? c : NULL;
+    }
+    return NULL;
+}
+
+static uint32_t mcpi_value_hash(mcpi_work *w, const mcp_json *v, int depth);
+
+/* An object's keys. `over` (may be NULL) gets a mark for each member whose key comes again. */
+static bool mcpi_set_keys(mcpi_work *w, mcpi_set *s, const mcp_json *object, uint32_t *over, uint32_t mark)
+{
+    const mcp_json *k;
+    uint32_t left, i = 0;
+    if (!mcpi_set_make(w, s, object->n)) return false;
+    mcpi_each_key(k, left, object) {
+        uint32_t hash = mcpi_value_hash(w, k, 0);
+        mcpi_cell *c = mcpi_set_find(w, s, k, hash, 0);
+        if (!c) return false;
+        if (!c->v) s->count++;
+        else if (over) over[c->i] = mark;
+        c->v = k;
+        c->hash = hash;
+        c->i = i++;
+    }
+    return true;
+}
+
+/* Equal values have equal hashes. What is nested deeper than anybody nests does not count. */
+static uint32_t mcpi_value_hash(mcpi_work *w, const mcp_json *v, int depth)
+{
+    const uint32_t odd = UINT32_C(0x9E3779B1);
+    uint32_t h = (uint32_t)mcp_json_type(v), i;
+    mcpi_mark mark;
+    mcpi_set keys;
+    mcpi_exact x;
+    size_t k;
+    if (depth == MCPI_HASH_DEPTH || !mcpi_spend(w, 1 + (mcpi_has_text(v) ? v->n / 16 : 0))) return h;
+    switch (mcp_json_type(v)) {
+    case MCP_JSON_BOOL:
+        return h + (v->tag & MCPI_TRUE);
+    case MCP_JSON_STRING:
+        return mcpi_hash(v->u.text, v->n);
+    case MCP_JSON_NUMBER:
+        x = mcpi_exact_read(v);
+        h += x.negative + (uint32_t)x.e * 2;
+        for (k = x.n; k; k--) h = (h ^ mcpi_exact_digit(&x.p)) * odd;
+        return h;
+    case MCP_JSON_ARRAY:
+        mcp_json_each(item, v) h = (h ^ mcpi_value_hash(w, item, depth + 1)) * odd;
+        return h;
+    case MCP_JSON_OBJECT:
+        mark = mcpi_mark_set(w->arena);
+        if (!mcpi_set_keys(w, &keys, v, NULL, 0)) return h;
+        for (i = 0; i <= keys.mask; i++)
+            if (keys.cell[i].v) h += (keys.cell[i].hash ^ mcpi_value_hash(w, keys.cell[i].v + 1, depth + 1)) * odd;
+        mcpi_mark_back(w->arena, &mark);
+        return h;
+    default:
+        return h;
+    }
+}
+
+static bool mcpi_same_members(mcpi_work *w, const mcp_json *a, const mcp_json *b, int depth)
+{
+    mcpi_set x, y;
+    uint32_t i;
+    if (!mcpi_set_keys(w, &x, a, NULL, 0) || !mcpi_set_keys(w, &y, b, NULL, 0) || x.count != y.count) return false;
+    for (i = 0; i <= x.mask; i++) {
+        mcpi_cell *c;
+        if (!x.cell[i].v) continue;
+        c = mcpi_set_find(w, &y, x.cell[i].v, x.cell[i].hash, depth);
+        if (!c || !c->v || !mcpi_same(w, x.cell[i].v + 1, c->v + 1, depth + 1)) return false;
+    }
+    return true;
+}
+
+static bool mcpi_same(mcpi_work *w, const mcp_json *a, const mcp_json *b, int depth)
+{
+    mcpi_mark mark = mcpi_mark_set(w->arena);
+    const mcp_json *x, *y;
+    bool same;
+    if (mcp_json_type(a) != mcp_json_type(b) || !mcpi_spend(w, 1)) return false;
+    if (depth > MCPI_SAME_DEPTH) { w->status = MCP_ERR_LIMIT; return false; }
+    switch (mcp_json_type(a)) {
+    case MCP_JSON_NUMBER:
+        return mcpi_number_compare(w, a, b) == 0 && w->status == MCP_OK;
+    case MCP_JSON_ARRAY:
+        if (a->n != b->n) return false;
+        for (x = mcp_json_first(a), y = mcp_json_first(b); x; x = mcp_json_next(x), y = mcp_json_next(y))
+            if (!mcpi_same(w, x, y, depth + 1)) return false;
+        return true;
+    case MCP_JSON_OBJECT:
+        same = mcpi_same_members(w, a, b, depth);
+        mcpi_mark_back(w->arena, &mark);
+        return same;
+    default:
+        return mcpi_spend(w, a->n / 16) && mcpi_equal(a, b);
+    }
+}
+
+/* -- the compiled form --------------------------------------------------------------------------------------------- */
+
+/* The dialects, oldest first. */
+enum { MCPI_D4, MCPI_D6, MCPI_D7, MCPI_D19, MCPI_D20 };
+static const char mcpi_dialects[] =
+    "json-schema.org/draft-04/schema\0" "json-schema.org/draft-06/schema\0" "json-schema.org/draft-07/schema\0"
+    "json-schema.org/draft/2019-09/schema\0" "json-schema.org/draft/2020-12/schema\0";
+
+/* What a keyword's value has to be. */
+enum {
+    MCPI_IS_TYPES, MCPI_IS_ANY, MCPI_IS_LIST, MCPI_IS_NUMBER, MCPI_IS_FACTOR, MCPI_IS_COUNT, MCPI_IS_BOOL,
+    MCPI_IS_TEXT, MCPI_IS_NAMES, MCPI_IS_SCHEMA, MCPI_IS_SCHEMAS, MCPI_IS_SCHEMA_OR_LIST, MCPI_IS_MAP,
+    MCPI_IS_NAMES_MAP, MCPI_IS_EITHER_MAP
+};
+
+/* The keywords that do something, with the dialects that know them, in the order in which a value is held against them.
+   Those before `required` look at the value alone. */
+#define MCPI_KEYWORDS(X) \
+    X(TYPE,         "type",                  TYPES,     D4,  D20) \
+    X(ENUM,         "enum",                  LIST,      D4,  D20) \
+    X(CONST,        "const",                 ANY,       D6,  D20) \
+    X(MULTIPLE,     "multipleOf",            FACTOR,    D4,  D20) \
+    X(MAXIMUM,      "maximum",               NUMBER,    D4,  D20) \
+    X(BELOW4,       "exclusiveMaximum",      BOOL,      D4,  D4) \
+    X(BELOW,        "exclusiveMaximum",      NUMBER,    D6,  D20) \
+    X(MINIMUM,      "minimum",               NUMBER,    D4,  D20) \
+    X(ABOVE4,       "exclusiveMinimum",      BOOL,      D4,  D4) \
+    X(ABOVE,        "exclusiveMinimum",      NUMBER,    D6,  D20) \
+    X(MAX_LENGTH,   "maxLength",             COUNT,     D4,  D20) \
+    X(MIN_LENGTH,   "minLength",             COUNT,     D4,  D20) \
+    X(PATTERN,      "pattern",               TEXT,      D4,  D20) \
+    X(MAX_ITEMS,    "maxItems",              COUNT,     D4,  D20) \
+    X(MIN_ITEMS,    "minItems",              COUNT,     D4,  D20) \
+    X(UNIQUE,       "uniqueItems",           BOOL,      D4,  D20) \
+    X(REQUIRED,     "required",              NAMES,     D4,  D20) \
+    X(MAX_MEMBERS,  "maxProperties",         COUNT,     D4,  D20) \
+    X(MIN_MEMBERS,  "minProperties",         COUNT,     D4,  D20) \
+    X(NEEDS,        "dependentRequired",     NAMES_MAP, D19, D20) \
+    X(NEEDS_FIT,    "dependentSchemas",      MAP,       D19, D20) \
+    X(NEEDS_EITHER, "dependencies",          EITHER_MAP, D4, D20) \
+    X(NAMES,        "propertyNames",         SCHEMA,    D6,  D20) \
+    X(MEMBERS,      "properties",            MAP,       D4,  D20) \
+    X(PATTERNS,     "patternProperties",     MAP,       D4,  D20) \
+    X(ADDITIONAL,   "additionalProperties",  SCHEMA,    D4,  D20) \
+    X(PREFIX,       "prefixItems",           SCHEMAS,   D20, D20) \
+    X(ITEMS,        "items",                 SCHEMA,    D20, D20) \
+    X(ITEMS7,       "items",                 SCHEMA_OR_LIST, D4, D19) \
+    X(REST7,        "additionalItems",       SCHEMA,    D4,  D19) \
+    X(CONTAINS,     "contains",              SCHEMA,    D6,  D20) \
+    X(MAX_CONTAINS, "maxContains",           COUNT,     D19, D20) \
+    X(MIN_CONTAINS, "minContains",           COUNT,     D19, D20) \
+    X(REF,          "$ref",                  TEXT,      D4,  D20) \
+    X(DYNAMIC_REF,  "$dynamicRef",           TEXT,      D20, D20) \
+    X(RECURSIVE_REF, "$recursiveRef",        TEXT,      D19, D19) \
+    X(ALL,          "allOf",                 SCHEMAS,   D4,  D20) \
+    X(ANY,          "anyOf",                 SCHEMAS,   D4,  D20) \
+    X(ONE,          "oneOf",                 SCHEMAS,   D4,  D20) \
+    X(NOT,          "not",                   SCHEMA,    D4,  D20) \
+    X(IF,           "if",                    SCHEMA,    D7,  D20) \
+    X(THEN,         "then",                  SCHEMA,    D7,  D20) \
+    X(ELSE,         "else",                  SCHEMA,    D7,  D20) \
+    X(LEFT_ITEMS,   "unevaluatedItems",      SCHEMA,    D19, D20) \
+    X(LEFT_MEMBERS, "unevaluatedProperties", SCHEMA,    D19, D20) \
+    X(DEFS,         "$defs",                 MAP,       D19, D20) \
+    X(DEFINITIONS,  "definitions",           MAP,       D4,  D20) \
+    X(CONTENT,      "contentSchema",         SCHEMA,    D19, D20) \
+    X(SCHEMA,       "$schema",               TEXT,      D4,  D20) \
+    X(ID4,          "id",                    TEXT,      D4,  D4) \
+    X(ID,           "$id",                   TEXT,      D6,  D20) \
+    X(ANCHOR,       "$anchor",               TEXT,      D19, D20) \
+    X(DYNAMIC_ANCHOR, "$dynamicAnchor",      TEXT,      D20, D20) \
+    X(RECURSIVE_ANCHOR, "$recursiveAnchor",  BOOL,      D19, D19)
+enum {
+#define MCPI_X(id, name, is, from, to) MCPI_KW_##id,
+    MCPI_KEYWORDS(MCPI_X)
+#undef MCPI_X
+    MCPI_KEYWORD_COUNT
+};
+static const struct mcpi_keyword { char name[22], is, from, to; } mcpi_keywords[MCPI_KEYWORD_COUNT] = {
+#define MCPI_X(id, name, is, from, to) { name, MCPI_IS_##is, MCPI_##from, MCPI_##to },
+    MCPI_KEYWORDS(MCPI_X)
+#undef MCPI_X
+};
+
+typedef struct mcpi_node mcpi_node;
+
+/* A schema resource: what has a URI, and where references begin. */
+typedef struct mcpi_home {
+    const char *uri; size_t len;            /* without a fragment; "": the whole schema says none */
+    uint32_t hash;
+    int dialect;
+    bool recursive;                         /* $recursiveAnchor */
+    mcpi_node *root;
+} mcpi_home;
+
+/* What a reference can name: a resource (name "") or an anchor in it. */
+typedef struct mcpi_ident {
+    struct mcpi_ident *next;
+    const mcpi_home *home;
+    const char *name; size_t len;
+    mcpi_node *node;
+    bool dynamic;
+} mcpi_ident;
+
+typedef struct mcpi_rule {
+    struct mcpi_rule *next;
+    unsigned char op;                       /* MCPI_KW_... */
+    bool small;                             /* `number` is the limit */
+    bool strict;                            /* the limit itself does not fit; a reference is looked up anew */
+    uint32_t n;                             /* of list */
+    const mcp_json *src, *properties;       /* the keyword's value; rule of members: `properties` */
+    mcpi_node *sub;                         /* the one node, or the one for the rest */
+    mcpi_node **list;
+    const mcpi_pattern **patterns;          /* for each of the list; or one */
+    const mcp_json *least, *most;           /* minContains, maxContains */
+    int64_t number;
+    uint64_t min, max;
+    mcpi_set set;                           /* of a long enum */
+} mcpi_rule;
+
+/* A member's name that a node knows. */
+typedef struct mcpi_known { const char *text; size_t len; uint32_t hash; bool required; mcpi_node *sub; } mcpi_known;
+
+enum { MCPI_WHOLE = 1 << 7, MCPI_ALL_TYPES = 0x7E };       /* bits of mcp_type, and one for whole numbers */
+
+struct mcpi_node {
+    mcpi_node *next;                        /* in the order in which they were found */
+    const mcp_json *src;
+    const mcpi_home *home;
+    mcpi_rule *asserts, *rules;
+    mcpi_known *known; uint32_t known_count, required;
+    uint32_t *cells, mask;                  /* hash table of more than a few known names: index + 1 */
+    unsigned char types;
+    bool distinct;                          /* members whose key comes again have to be told apart */
+    bool tracks;                            /* has unevaluated... */
+};
+
+/* Whoever has a schema can check it: what links the checks is mcp_schema_compile alone. */
+struct mcp_schema {
+    int (*check)(const mcp_schema *s, const mcp_json *value, mcp_arena *scratch, mcp_writer *errors, int max_errors,
+                 bool lines);
+    mcpi_node *root;
+    mcpi_ident **idents; uint32_t mask;
+    const char *notes;
+};
+
+#define MCPI_NONE UINT32_MAX                /* a member of no known name */
+#define MCPI_OVER (UINT32_MAX - 1)          /* a member whose key comes again */
+
+static uint32_t mcpi_known_find(const mcpi_node *x, const char *text, size_t len)
+{
+    uint32_t i, h;
+    if (!x->cells) {
+        for (i = 0; i < x->known_count; i++)
+            if (x->known[i].len == len && memcmp(x->known[i].text, text, len) == 0) return i;
+        return MCPI_NONE;
+    }
+    h = mcpi_hash(text, len);
+    for (i = h & x->mask; x->cells[i]; i = (i + 1) & x->mask) {
+        const mcpi_known *k = &x->known[x->cells[i] - 1];
+        if (k->hash == h && k->len == len && memcmp(k->text, text, len) == 0) return x->cells[i] - 1;
+    }
+    return MCPI_NONE;
+}
+
+/* -- URIs ------------------------------------------------------------------------------------------------------------ */
+/* Only what RFC 3986, section 5.2 needs: a reference is resolved against the base where it stands, as text. */
+
+enum { MCPI_URI_SCHEME, MCPI_URI_AUTHORITY, MCPI_URI_PATH, MCPI_URI_QUERY, MCPI_URI_PARTS };
+enum { MCPI_URI_LONGEST = 1024 };
+
+/* Where each part ends; a part that is not there ends where it begins. */
+static void mcpi_uri_cut(const char *s, size_t n, size_t end[MCPI_URI_PARTS])
+{
+    size_t i = 0;
+    while (i < n && !strchr(":/?#", s[i])) i++;
+    end[MCPI_URI_SCHEME] = i = i < n && s[i] == ':' && i ? i + 1 : 0;
+    if (n - i >= 2 && s[i] == '/' && s[i + 1] == '/')
+        for (i += 2; i < n && !strchr("/?#", s[i]); i++) { }
+    end[MCPI_URI_AUTHORITY] = i;
+    while (i < n && !strchr("?#", s[i])) i++;
+    end[MCPI_URI_PATH] = i;
+    while (i < n && s[i] != '#') i++;
+    end[MCPI_URI_QUERY] = i;
+}
+
+/* 5.2.4: takes the segments . and .. out of a path; returns its length. */
+static size_t mcpi_uri_dots(char *p, size_t n)
+{
+    size_t from = 0, to = 0, end, slash, len;
+    for (; from < n; from = end) {
+        slash = p[from] == '/';
+        for (end = from + slash; end < n && p[end] != '/'; end++) { }
+        len = end - from - slash;
+        if (len && len <= 2 && p[from + slash] == '.' && p[end - 1] == '.') {
+            if (len == 2) while (to && p[--to] != '/') { }
+            if (end == n && slash) p[to++] = '/';
+            continue;
+        }
+        memmove(p + to, p + from, end - from);
+        to += end - from;
+    }
+    return to;
+}
+
+/* 5.2.2, without the fragment. Returns the length, or MCP_NTS: too long. */
+static size_t mcpi_uri_join(char out[MCPI_URI_LONGEST], const char *base, size_t base_len, const char *ref, size_t len)
+{
+    size_t b[MCPI_URI_PARTS], r[MCPI_URI_PARTS], at = 0, path, dir;
+    bool own = false;                       /* it begins like the reference does */
+    if (base_len + len + 2 > MCPI_URI_LONGEST) return MCP_NTS;
+    mcpi_uri_cut(base, base_len, b);
+    mcpi_uri_cut(ref, len, r);
+    if (r[MCPI_URI_AUTHORITY] == 0) { at = b[MCPI_URI_AUTHORITY]; memcpy(out, base, at); }
+    else if (r[MCPI_URI_SCHEME] == 0) { at = b[MCPI_URI_SCHEME]; memcpy(out, base, at); own = true; }
+    else own = true;
+    memcpy(out + at, ref, r[MCPI_URI_AUTHORITY]);
+    at += r[MCPI_URI_AUTHORITY];
+    path = at;
+    if (!own && r[MCPI_URI_PATH] == 0) {
+        const char *query = r[MCPI_URI_QUERY] ? ref : base + b[MCPI_URI_PATH];
+        size_t query_len = r[MCPI_URI_QUERY] ? r[MCPI_URI_QUERY] : b[MCPI_URI_QUERY] - b[MCPI_URI_PATH];
+        memcpy(out + at, base + b[MCPI_URI_AUTHORITY], b[MCPI_URI_PATH] - b[MCPI_URI_AUTHORITY]);
+        at += b[MCPI_URI_PATH] - b[MCPI_URI_AUTHORITY];
+        memcpy(out + at, query, query_len);
+        return at + query_len;
+    }
+    if (!own && ref[0] != '/') {            /* beside the base */
+        for (dir = b[MCPI_URI_PATH]; dir > b[MCPI_URI_AUTHORITY] && base[dir - 1] != '/'; dir--) { }
+        memcpy(out + at, base + b[MCPI_URI_AUTHORITY], dir - b[MCPI_URI_AUTHORITY]);
+        at += dir - b[MCPI_URI_AUTHORITY];
+        if (b[MCPI_URI_PATH] == b[MCPI_URI_AUTHORITY] && b[MCPI_URI_AUTHORITY] > b[MCPI_URI_SCHEME]) out[at++] = '/';
+    }
+    memcpy(out + at, ref + r[MCPI_URI_AUTHORITY], r[MCPI_URI_PATH] - r[MCPI_URI_AUTHORITY]);
+    at += r[MCPI_URI_PATH] - r[MCPI_URI_AUTHORITY];
+    at = path + mcpi_uri_dots(out + path, at - path);
+    memcpy(out + at, ref + r[MCPI_URI_PATH], r[MCPI_URI_QUERY] - r[MCPI_URI_PATH]);
+    return at + r[MCPI_URI_QUERY] - r[MCPI_URI_PATH];
+}
+
+/* -- compiling --------------------------------------------------------------------------------------------------------- */
+/* Nodes are made when something names them, and filled one after the other; which names more. When none is left, the
+   references are resolved: by then all identifiers are known. They may name places that no keyword led to, which makes
+   nodes once more. */
+
+typedef struct mcpi_pending_ref { struct mcpi_pending_ref *next; mcpi_rule *rule; const mcpi_home *home; } mcpi_pending_ref;
+typedef struct mcpi_chained { uint32_t next, parent; } mcpi_chained;
+typedef struct mcpi_remark { struct mcpi_remark *next; const mcp_json *where; const char *why; } mcpi_remark;
+
+typedef struct mcpi_compiler {
+    mcpi_work work;
+    mcp_schema *schema;
+    const mcp_json *root; size_t span;
+    mcpi_node **at;                         /* for each value of the schema, its node */
+    mcpi_node *last, *filled;               /* of the nodes */
+    mcpi_pending_ref *refs;
+    mcpi_remark *notes, **notes_end;
+    uint32_t *first, mask;                  /* a hash table of all members; made when a pointer is followed */
+    mcpi_chained *link;
+    const char *why;
+} mcpi_compiler;
+
+static void mcpi_say_escaped(mcpi_said *t, const char *s, size_t n)
+{
+    size_t i;
+    for (i = 0; i < n; i++)
+        if (s[i] == '~' || s[i] == '/') mcpi_say_bytes(t, s[i] == '~' ? "~0" : "~1", 2);
+        else mcpi_say_bytes(t, s + i, 1);
+}
+
+/* Where a value stands in the schema, as a pointer in a fragment. */
+static void mcpi_say_place(mcpi_said *t, const mcp_json *root, const mcp_json *v)
+{
+    mcpi_say_bytes(t, "#", 1);
+    while (root != v) {
+        const mcp_json *item = mcp_json_first(root);
+        uint64_t i = 0;
+        for (; item && mcpi_behind(item) <= v; item = mcp_json_next(item)) i++;
+        if (!item) return;
+        mcpi_say_bytes(t, "/", 1);
+        if (mcp_json_key(item)) mcpi_say_escaped(t, item[-1].u.text, item[-1].n);
+        else mcpi_say_number(t, i, false);
+        root = item;
+    }
+}
+
+static void mcpi_said_in(mcpi_said *t, char *buf, size_t cap)
+{
+    t->buf = buf;
+    t->cap = cap;
+    t->len = 0;
+    t->full = false;
+}
+
+/* A copy of what was said. */
+static const char *mcpi_said_copy(mcp_arena *a, mcpi_said *t)
+{
+    char *copy = (char *)mcp_arena_alloc(a, t->len + 1);
+    if (t->full) mcpi_say_mend(t);
+    if (!copy) return NULL;
+    memcpy(copy, t->buf, t->len);
+    copy[t->len] = 0;
+    return copy;
+}
+
+/* The schema is refused: where and why. The first fault is the one that is told. */
+static void mcpi_refuse_schema(mcpi_compiler *c, const mcp_json *where, const char *why, const char *what, size_t len)
+{
+    char buf[512];
+    mcpi_said t;
+    if (c->work.status != MCP_OK) return;
+    c->work.status = MCP_ERR_ARGUMENT;
+    mcpi_said_in(&t, buf, sizeof buf);
+    mcpi_say_place(&t, c->root, where);
+    mcpi_say_bytes(&t, ": ", 2);
+    mcpi_say_bytes(&t, why, strlen(why));
+    if (what) {
+        mcpi_say_bytes(&t, ": \"", 3);
+        mcpi_say_bytes(&t, what, len);
+        mcpi_say_bytes(&t, "\"", 1);
+    }
+    c->why = mcpi_said_copy(c->work.arena, &t);
+}
+
+/* The node of a value of the schema, which is filled later. */
+static mcpi_node *mcpi_node_at(mcpi_compiler *c, const mcp_json *v, const mcpi_home *home)
+{
+    mcpi_node **at = &c->at[v - c->root];
+    if (*at) return *at;
+    *at = (mcpi_node *)mcpi_work_alloc(&c->work, sizeof **at);
+    if (!*at) return NULL;
+    (*at)->src = v;
+    (*at)->home = home;
+    (*at)->types = MCPI_ALL_TYPES;
+    if (c->last) c->last->next = *at;
+    c->last = *at;
+    return *at;
+}
+
+static const mcpi_ident *mcpi_ident_of(const mcp_schema *s, const mcpi_home *home, const char *name, size_t len,
+                                       bool dynamic)
+{
+    const mcpi_ident *x = s->idents[(home->hash + mcpi_hash(name, len)) & s->mask];
+    for (; x; x = x->next)
+        if (x->home == home && x->dynamic >= dynamic && x->len == len && memcmp(x->name, name, len) == 0) return x;
+    return NULL;
+}
+
+static void mcpi_ident_add(mcpi_compiler *c, const mcpi_home *home, const char *name, size_t len, mcpi_node *node,
+                           bool dynamic)
+{
+    mcpi_ident *x = (mcpi_ident *)mcpi_work_alloc(&c->work, sizeof *x), **at;
+    if (!x) return;
+    x->home = home;
+    x->name = name;
+    x->len = len;
+    x->node = node;
+    x->dynamic = dynamic;
+    at = &c->schema->idents[(home->hash + mcpi_hash(name, len)) & c->schema->mask];
+    while (*at) at = &(*at)->next;          /* of equal ones, the first is the one that is found */
+    *at = x;
+}
+
+static const mcpi_home *mcpi_home_of(const mcp_schema *s, const char *uri, size_t len)
+{
+    const mcpi_ident *x = s->idents[(mcpi_hash(uri, len) + mcpi_hash("", 0)) & s->mask];
+    for (; x; x = x->next)
+        if (x->len == 0 && x->home->len == len && memcmp(x->home->uri, uri, len) == 0) return x->home;
+    return NULL;
+}
+
+static int mcpi_dialect(mcpi_compiler *c, const mcp_json *v, int inherited)
+{
+    size_t n, i;
+    const char *s = mcp_json_text(v, &n), *word = mcpi_dialects;
+    int d;
+    if (!v) return inherited;
+    if (mcp_json_type(v) != MCP_JSON_STRING) { mcpi_refuse_schema(c, v, "not a string", NULL, 0); return inherited; }
+    i = n > 8 && memcmp(s, "https://", 8) == 0 ? 8 : n > 7 && memcmp(s, "http://", 7) == 0 ? 7 : n;
+    for (d = MCPI_D4; d <= MCPI_D20; d++, word += strlen(word) + 1) {
+        size_t len = strlen(word);
+        if (n - i >= len && memcmp(s + i, word, len) == 0 && (n - i == len || (n - i == len + 1 && s[n - 1] == '#')))
+            return d;
+    }
+    mcpi_refuse_schema(c, v, "this dialect is not supported (2020-12, 2019-09, draft-07, draft-06 and draft-04 are)",
+                       s, n);
+    return inherited;
+}
+
+/* A node begins a resource: with a URI of its own, or as the root. */
+static void mcpi_home_begin(mcpi_compiler *c, mcpi_node *x, const char *id, size_t len, const mcp_json *dialect)
+{
+    mcpi_home *h = (mcpi_home *)mcpi_work_alloc(&c->work, sizeof *h);
+    char buf[MCPI_URI_LONGEST], *copy;
+    size_t n;
+    if (!h) return;
+    h->dialect = mcpi_dialect(c, dialect, x->home ? x->home->dialect : MCPI_D20);
+    h->root = x;
+    h->uri = "";
+    n = mcpi_uri_join(buf, x->home ? x->home->uri : "", x->home ? x->home->len : 0, id, len);
+    if (n == MCP_NTS) { mcpi_refuse_schema(c, x->src, "an $id of over 1,000 bytes", NULL, 0); return; }
+    if (n) {
+        copy = (char *)mcpi_work_alloc(&c->work, n);
+        if (!copy) return;
+        memcpy(copy, buf, n);
+        h->uri = copy;
+        h->len = n;
+    }
+    h->hash = mcpi_hash(h->uri, n);
+    x->home = h;
+    mcpi_ident_add(c, h, "", 0, x, false);
+}
+
+/* What a schema calls itself. */
+static void mcpi_identify(mcpi_compiler *c, mcpi_node *x)
+{
+    const mcp_json *dialect = mcp_json_get(x->src, "$schema"), *id, *v;
+    bool root = x->src == c->root;
+    int d = root ? mcpi_dialect(c, dialect, MCPI_D20) : x->home->dialect;
+    size_t n = 0, end[MCPI_URI_PARTS];
+    const char *s;
+    id = d <= MCPI_D7 && mcp_json_get(x->src, "$ref") ? NULL : mcp_json_get(x->src, d == MCPI_D4 ? "id" : "$id");
+    s = mcp_json_type(id) == MCP_JSON_STRING ? mcp_json_text(id, &n) : "";
+    mcpi_uri_cut(s, n, end);
+    if (root || end[MCPI_URI_QUERY]) mcpi_home_begin(c, x, s, end[MCPI_URI_QUERY], dialect);
+    if (c->work.status != MCP_OK) return;
+    if (n > end[MCPI_URI_QUERY] + 1) {      /* a fragment: up to draft-07 an anchor */
+        if (x->home->dialect <= MCPI_D7)
+            mcpi_ident_add(c, x->home, s + end[MCPI_URI_QUERY] + 1, n - end[MCPI_URI_QUERY] - 1, x, false);
+        else mcpi_refuse_schema(c, id, "an $id has no fragment; an $anchor is meant", s, n);
+    }
+    if (x->home->dialect < MCPI_D19) return;
+    v = mcp_json_get(x->src, "$anchor");
+    if (mcp_json_type(v) == MCP_JSON_STRING) mcpi_ident_add(c, x->home, v->u.text, v->n, x, false);
+    if (x->home->dialect == MCPI_D20) {
+        v = mcp_json_get(x->src, "$dynamicAnchor");
+        if (mcp_json_type(v) == MCP_JSON_STRING) mcpi_ident_add(c, x->home, v->u.text, v->n, x, true);
+    } else if (mcp_json_bool(mcp_json_get(x->src, "$recursiveAnchor"), false))
+        mcpi_ident_add(c, x->home, "#", 1, x, true);        /* no anchor can have that name */
+}
+
+/* A keyword of this dialect, or -1. */
+static int mcpi_keyword_of(const char *s, size_t n, int dialect)
+{
+    int i;
+    for (i = 0; i < MCPI_KEYWORD_COUNT; i++) {
+        const struct mcpi_keyword *k = &mcpi_keywords[i];
+        if (k->name[0] == *s && n < sizeof k->name && memcmp(k->name, s, n) == 0 && !k->name[n] && k->from <= dialect &&
+            dialect <= k->to)
+            return i;
+    }
+    return -1;
+}
+
+static bool mcpi_all_are(const mcp_json *list, mcp_type type, mcp_type type2)
+{
+    mcp_json_each(v, list)
+        if (mcp_json_type(v) != type && mcp_json_type(v) != type2) return false;
+    return true;
+}
+
+static bool mcpi_is_number(mcpi_compiler *c, const mcp_json *v, int is)
+{
+    mcpi_exact x;
+    if (mcp_json_type(v) != MCP_JSON_NUMBER) return false;
+    x = mcpi_exact_read(v);
+    if (is == MCPI_IS_FACTOR) return x.n && !x.negative;
+    return is == MCPI_IS_NUMBER || (!x.negative && mcpi_number_whole(&c->work, v, false));
+}
+
+/* What is wrong with a keyword's value, or NULL. Of what has to be a schema, the node finds out. */
+static const char *mcpi_misfit(mcpi_compiler *c, const mcp_json *v, int is)
+{
+    mcp_type t = mcp_json_type(v);
+    switch (is) {
+    case MCPI_IS_LIST:
+        return t == MCP_JSON_ARRAY ? NULL : "not an array";
+    case MCPI_IS_NUMBER:
+        return mcpi_is_number(c, v, is) ? NULL : "not a number";
+    case MCPI_IS_FACTOR:
+        return mcpi_is_number(c, v, is) ? NULL : "not a number over 0";
+    case MCPI_IS_COUNT:
+        return mcpi_is_number(c, v, is) ? NULL : "not a whole number from 0 on";
+    case MCPI_IS_BOOL:
+        return t == MCP_JSON_BOOL ? NULL : "neither true nor false";
+    case MCPI_IS_TEXT:
+        return t == MCP_JSON_STRING ? NULL : "not a string";
+    case MCPI_IS_NAMES:
+        return t == MCP_JSON_ARRAY && mcpi_all_are(v, MCP_JSON_STRING, MCP_JSON_STRING) ? NULL
+                                                                                        : "not an array of strings";
+    case MCPI_IS_SCHEMAS:
+        return t == MCP_JSON_ARRAY && v->n ? NULL : "not an array of schemas";
+    case MCPI_IS_MAP: case MCPI_IS_EITHER_MAP:
+        return t == MCP_JSON_OBJECT ? NULL : "not an object of schemas";
+    case MCPI_IS_NAMES_MAP:
+        return t == MCP_JSON_OBJECT && mcpi_all_are(v, MCP_JSON_ARRAY, MCP_JSON_ARRAY) ? NULL : "not an object of arrays";
+    default:
+        return NULL;
+    }
+}
+
+/* The types that a schema takes, as bits. */
+static unsigned char mcpi_types_of(mcpi_compiler *c, const mcp_json *v)
+{
+    static const char names[] = "null\0" "boolean\0" "number\0" "string\0" "array\0" "object\0" "integer\0";
+    unsigned bits = 0;
+    if (mcp_json_type(v) == MCP_JSON_ARRAY) {
+        mcp_json_each(item, v) {
+            if (mcp_json_type(item) != MCP_JSON_STRING) mcpi_refuse_schema(c, item, "not the name of a type", NULL, 0);
+            else bits |= mcpi_types_of(c, item);
+        }
+    } else {
+        const char *s = mcp_json_str(v, "");
+        int i = mcp_json_size(v) == strlen(s) ? mcpi_word_of(names, s) : -1;
+        if (i >= 0) bits = 2u << i;
+        else if (mcp_json_type(v) == MCP_JSON_STRING)
+            mcpi_refuse_schema(c, v, "not the name of a type", v->u.text, v->n);
+        else mcpi_refuse_schema(c, v, "neither the name of a type nor an array of them", NULL, 0);
+    }
+    return (unsigned char)bits;
+}
+
+/* Adds a rule at the end of those that the node has of its kind. */
+static mcpi_rule *mcpi_rule_add(mcpi_compiler *c, mcpi_node *x, int op, const mcp_json *src)
+{
+    mcpi_rule *r = (mcpi_rule *)mcpi_work_alloc(&c->work, sizeof *r), **at = op < MCPI_KW_REQUIRED ? &x->asserts : &x->rules;
+    if (!r) return NULL;
+    while (*at) at = &(*at)->next;
+    *at = r;
+    r->op = (unsigned char)op;
+    r->src = src;
+    return r;
+}
+
+/* The rule that several keywords share. */
+static mcpi_rule *mcpi_rule_have(mcpi_compiler *c, mcpi_node *x, int op, const mcp_json *src)
+{
+    mcpi_rule *r = x->rules;
+    while (r && r->op != op) r = r->next;
+    return r ? r : mcpi_rule_add(c, x, op, src);
+}
+
+/* A known name of the node, whose room has been made. */
+static mcpi_known *mcpi_known_have(mcpi_node *x, const char *text, size_t len)
+{
+    uint32_t i = mcpi_known_find(x, text, len);
+    mcpi_known *k;
+    if (i != MCPI_NONE) return &x->known[i];
+    k = &x->known[x->known_count++];
+    k->text = text;
+    k->len = len;
+    k->hash = mcpi_hash(text, len);
+    if (x->cells) {
+        for (i = k->hash & x->mask; x->cells[i]; i = (i + 1) & x->mask) { }
+        x->cells[i] = x->known_count;
+    }
+    return k;
+}
+
+static void mcpi_known_all(mcpi_node *x, const mcp_json *names)
+{
+    mcp_json_each(v, names)
+        if (mcp_json_type(v) == MCP_JSON_STRING) (void)mcpi_known_have(x, v->u.text, v->n);
+}
+
+/* The names of members that the node's keywords speak of. */
+static void mcpi_known_make(mcpi_compiler *c, mcpi_node *x, const mcp_json *const *kw)
+{
+    static const unsigned char maps[] = { MCPI_KW_MEMBERS, MCPI_KW_NEEDS, MCPI_KW_NEEDS_FIT, MCPI_KW_NEEDS_EITHER };
+    size_t most = mcp_json_size(kw[MCPI_KW_REQUIRED]), i, cells = 16;
+    for (i = 0; i < sizeof maps; i++)
+        mcp_json_each(v, kw[maps[i]]) most += 1 + (mcp_json_type(v) == MCP_JSON_ARRAY ? v->n : 0);
+    if (most == 0) return;
+    x->known = (mcpi_known *)mcpi_work_alloc(&c->work, most * sizeof *x->known);
+    if (x->known && most > 6) {
+        while (cells < 2 * most) cells *= 2;
+        x->mask = (uint32_t)(cells - 1);
+        x->cells = (uint32_t *)mcpi_work_alloc(&c->work, cells * sizeof *x->cells);
+    }
+    if (c->work.status != MCP_OK) return;
+    mcp_json_each(v, kw[MCPI_KW_MEMBERS]) {
+        mcpi_known *k = mcpi_known_have(x, v[-1].u.text, v[-1].n);
+        k->sub = mcpi_node_at(c, v, x->home);
+    }
+    mcp_json_each(v, kw[MCPI_KW_REQUIRED]) {
+        mcpi_known *k = mcpi_known_have(x, v->u.text, v->n);
+        x->required += !k->required;
+        k->required = true;
+    }
+    for (i = 1; i < sizeof maps; i++)
+        mcp_json_each(v, kw[maps[i]]) {
+            (void)mcpi_known_have(x, v[-1].u.text, v[-1].n);
+            if (mcp_json_type(v) == MCP_JSON_ARRAY) mcpi_known_all(x, v);
+        }
+}
+
+/* The nodes of an array or object of schemas. Of dependencies, those that are none stay out. */
+static void mcpi_list_make(mcpi_compiler *c, mcpi_node *x, mcpi_rule *r, const mcp_json *list)
+{
+    if (!r || !list->n) return;
+    r->list = (mcpi_node **)mcpi_work_alloc(&c->work, list->n * sizeof *r->list);
+    if (!r->list) return;
+    mcp_json_each(v, list)
+        if (r->op != MCPI_KW_NEEDS_EITHER || mcp_json_type(v) != MCP_JSON_ARRAY)
+            r->list[r->n++] = mcpi_node_at(c, v, x->home);
+}
+
+/* A pattern, or NULL and a note that it is not enforced. */
+static const mcpi_pattern *mcpi_pattern_of(mcpi_compiler *c, const mcp_json *where, const char *text, size_t len)
+{
+    const char *why = NULL;
+    const mcpi_pattern *p = mcpi_pattern_compile(c->work.arena, text, len, &why);
+    mcpi_remark *note;
+    if (p || c->work.status != MCP_OK) return p;
+    note = (mcpi_remark *)mcpi_work_alloc(&c->work, sizeof *note);
+    if (!note) return NULL;
+    note->where = where;
+    note->why = why;
+    *c->notes_end = note;
+    c->notes_end = &note->next;
+    return NULL;
+}
+
+static void mcpi_enum_make(mcpi_compiler *c, mcpi_rule *r)
+{
+    if (r->src->n <= 8 || !mcpi_set_make(&c->work, &r->set, r->src->n)) return;
+    mcp_json_each(v, r->src) {
+        uint32_t hash = mcpi_value_hash(&c->work, v, 0);
+        mcpi_cell *cell = mcpi_set_find(&c->work, &r->set, v, hash, 0);
+        if (!cell) return;
+        cell->v = v;
+        cell->hash = hash;
+    }
+}
+
+/* A count; more than anything can have is as good as any such number. */
+static uint64_t mcpi_count_of(const mcp_json *v)
+{
+    uint64_t n;
+    return mcp_json_uint(v, &n) ? n : UINT64_MAX;
+}
+
+static void mcpi_patterns_make(mcpi_compiler *c, mcpi_rule *r)
+{
+    uint32_t i;
+    if (!r->n) return;
+    r->patterns = (const mcpi_pattern **)mcpi_work_alloc(&c->work, r->n * sizeof *r->patterns);
+    for (i = 0; r->patterns && i < r->n; i++) {
+        const mcp_json *v = r->list[i] ? r->list[i]->src : NULL;
+        if (v) r->patterns[i] = mcpi_pattern_of(c, v, v[-1].u.text, v[-1].n);
+    }
+}
+
+/* Turns one keyword into a rule, or a part of one. */
+static void mcpi_keyword_compile(mcpi_compiler *c, mcpi_node *x, int op, const mcp_json *const *kw)
+{
+    const mcp_json *v = kw[op];
+    mcpi_rule *r = NULL;
+    mcpi_pending_ref *ref;
+    switch (op) {
+    case MCPI_KW_TYPE:
+        x->types = mcpi_types_of(c, v);
+        break;
+    case MCPI_KW_ENUM:
+        if ((r = mcpi_rule_add(c, x, op, v)) != NULL) mcpi_enum_make(c, r);
+        break;
+    case MCPI_KW_MULTIPLE: case MCPI_KW_MAXIMUM: case MCPI_KW_MINIMUM: case MCPI_KW_BELOW: case MCPI_KW_ABOVE:
+        if ((r = mcpi_rule_add(c, x, op, v)) == NULL) break;
+        r->small = mcpi_small(v, &r->number);
+        r->strict = op == MCPI_KW_BELOW || op == MCPI_KW_ABOVE ||
+                    mcp_json_bool(kw[op == MCPI_KW_MAXIMUM ? MCPI_KW_BELOW4 : MCPI_KW_ABOVE4], false);
+        break;
+    case MCPI_KW_PATTERN:
+        if ((r = mcpi_rule_add(c, x, op, v)) == NULL) break;
+        r->patterns = (const mcpi_pattern **)mcpi_work_alloc(&c->work, sizeof *r->patterns);
+        if (r->patterns) *r->patterns = mcpi_pattern_of(c, v, v->u.text, v->n);
+        break;
+    case MCPI_KW_UNIQUE:
+        if (mcp_json_bool(v, false)) (void)mcpi_rule_add(c, x, op, v);
+        break;
+    case MCPI_KW_MAX_MEMBERS: case MCPI_KW_MIN_MEMBERS:
+        x->distinct = true;                 /* and so on */
+        /* fall through */
+    case MCPI_KW_MAX_LENGTH: case MCPI_KW_MIN_LENGTH: case MCPI_KW_MAX_ITEMS: case MCPI_KW_MIN_ITEMS:
+        if ((r = mcpi_rule_add(c, x, op, v)) != NULL) r->max = mcpi_count_of(v);
+        break;
+    case MCPI_KW_CONST: case MCPI_KW_REQUIRED: case MCPI_KW_NEEDS:
+        (void)mcpi_rule_add(c, x, op, v);
+        break;
+    case MCPI_KW_MEMBERS:
+        if ((r = mcpi_rule_have(c, x, MCPI_KW_MEMBERS, v)) != NULL) r->properties = v;
+        break;
+    case MCPI_KW_PATTERNS:
+        if ((r = mcpi_rule_have(c, x, MCPI_KW_MEMBERS, v)) == NULL) break;
+        r->src = v;
+        x->distinct = true;
+        mcpi_list_make(c, x, r, v);
+        mcpi_patterns_make(c, r);
+        break;
+    case MCPI_KW_ADDITIONAL:
+        if ((r = mcpi_rule_have(c, x, MCPI_KW_MEMBERS, v)) != NULL) r->sub = mcpi_node_at(c, v, x->home);
+        if (mcp_json_type(v) != MCP_JSON_BOOL) x->distinct = true;
+        break;
+    case MCPI_KW_PREFIX:
+        mcpi_list_make(c, x, mcpi_rule_have(c, x, MCPI_KW_ITEMS, v), v);
+        break;
+    case MCPI_KW_ITEMS7:
+        r = mcpi_rule_have(c, x, MCPI_KW_ITEMS, v);
+        if (mcp_json_type(v) == MCP_JSON_ARRAY) mcpi_list_make(c, x, r, v);
+        else if (r) r->sub = mcpi_node_at(c, v, x->home);
+        break;
+    case MCPI_KW_REST7:
+        if (mcp_json_type(kw[MCPI_KW_ITEMS7]) != MCP_JSON_ARRAY) { (void)mcpi_node_at(c, v, x->home); break; }
+        /* fall through */
+    case MCPI_KW_ITEMS:
+        if ((r = mcpi_rule_have(c, x, MCPI_KW_ITEMS, v)) != NULL) r->sub = mcpi_node_at(c, v, x->home);
+        break;
+    case MCPI_KW_CONTAINS:
+        if ((r = mcpi_rule_add(c, x, op, v)) == NULL) break;
+        r->sub = mcpi_node_at(c, v, x->home);
+        r->least = kw[MCPI_KW_MIN_CONTAINS];
+        r->most = kw[MCPI_KW_MAX_CONTAINS];
+        r->min = r->least ? mcpi_count_of(r->least) : 1;
+        r->max = r->most ? mcpi_count_of(r->most) : UINT64_MAX;
+        break;
+    case MCPI_KW_REF: case MCPI_KW_DYNAMIC_REF: case MCPI_KW_RECURSIVE_REF:
+        r = mcpi_rule_add(c, x, op, v);
+        ref = r ? (mcpi_pending_ref *)mcpi_work_alloc(&c->work, sizeof *ref) : NULL;
+        if (!ref) break;
+        ref->rule = r;
+        ref->home = x->home;
+        ref->next = c->refs;
+        c->refs = ref;
+        break;
+    case MCPI_KW_ALL: case MCPI_KW_ANY: case MCPI_KW_ONE: case MCPI_KW_NEEDS_FIT: case MCPI_KW_NEEDS_EITHER:
+        mcpi_list_make(c, x, mcpi_rule_add(c, x, op, v), v);
+        break;
+    case MCPI_KW_LEFT_ITEMS: case MCPI_KW_LEFT_MEMBERS:
+        x->tracks = true;
+        if (op == MCPI_KW_LEFT_MEMBERS && mcp_json_type(v) != MCP_JSON_BOOL) x->distinct = true;
+        /* fall through */
+    case MCPI_KW_NOT: case MCPI_KW_NAMES:
+        if ((r = mcpi_rule_add(c, x, op, v)) != NULL) r->sub = mcpi_node_at(c, v, x->home);
+        break;
+    case MCPI_KW_IF:
+        if ((r = mcpi_rule_add(c, x, op, v)) == NULL) break;
+        r->n = 3;
+        r->list = (mcpi_node **)mcpi_work_alloc(&c->work, 3 * sizeof *r->list);
+        if (r->list) r->list[0] = mcpi_node_at(c, v, x->home);
+        break;
+    case MCPI_KW_THEN: case MCPI_KW_ELSE:
+        if (kw[MCPI_KW_IF] && (r = mcpi_rule_have(c, x, MCPI_KW_IF, v)) != NULL && r->list)
+            r->list[1 + (op == MCPI_KW_ELSE)] = mcpi_node_at(c, v, x->home);
+        else (void)mcpi_node_at(c, v, x->home);
+        break;
+    case MCPI_KW_DEFS: case MCPI_KW_DEFINITIONS:
+        mcp_json_each(item, v) (void)mcpi_node_at(c, item, x->home);
+        break;
+    case MCPI_KW_CONTENT:
+        (void)mcpi_node_at(c, v, x->home);
+        break;
+    default:
+        break;
+    }
+}
+
+static void mcpi_node_fill(mcpi_compiler *c, mcpi_node *x)
+{
+    const mcp_json *kw[MCPI_KEYWORD_COUNT];
+    const char *fault;
+    int op;
+    if (mcp_json_type(x->src) == MCP_JSON_BOOL) {
+        if (x->src == c->root) mcpi_identify(c, x);
+        if (!mcp_json_bool(x->src, true)) x->types = 0;
+        return;
+    }
+    if (mcp_json_type(x->src) != MCP_JSON_OBJECT) {
+        mcpi_refuse_schema(c, x->src, mcp_json_type(x->src) == MCP_JSON_ARRAY && x->home && x->home->dialect == MCPI_D20
+            ? "not a schema; the tuple of older drafts is prefixItems now, or $schema has to name the draft"
+            : "not a schema: neither an object nor true or false", NULL, 0);
+        return;
+    }
+    mcpi_identify(c, x);
+    if (!mcpi_spend(&c->work, x->src->n)) return;
+    memset(kw, 0, sizeof kw);
+    mcp_json_each(v, x->src) {
+        op = mcpi_keyword_of(v[-1].u.text, v[-1].n, x->home->dialect);
+        if (op >= 0) kw[op] = v;
+    }
+    for (op = 0; op < MCPI_KEYWORD_COUNT; op++) {
+        fault = kw[op] ? mcpi_misfit(c, kw[op], mcpi_keywords[op].is) : NULL;
+        if (fault) { mcpi_refuse_schema(c, kw[op], fault, NULL, 0); return; }
+    }
+    if (x->home->dialect <= MCPI_D7 && kw[MCPI_KW_REF]) {  /* what stands beside it does not count */
+        mcpi_keyword_compile(c, x, MCPI_KW_REF, kw);
+        return;
+    }
+    mcpi_known_make(c, x, kw);
+    for (op = 0; op < MCPI_KEYWORD_COUNT && c->work.status == MCP_OK; op++)
+        if (kw[op]) mcpi_keyword_compile(c, x, op, kw);
+}
+
+/* -- references ---------------------------------------------------------------------------------------------------------- */
+
+static uint32_t mcpi_member_hash(const mcpi_compiler *c, const mcp_json *parent, const char *key, size_t len)
+{
+    return (mcpi_hash(key, len) + (uint32_t)(parent - c->root) * UINT32_C(0x9E3779B1)) & c->mask;
+}
+
+/* All members of all objects of the schema, so that a long one is not walked for each pointer into it. */
+static bool mcpi_links_make(mcpi_compiler *c)
+{
+    size_t cells = 16, i;
+    if (c->link) return true;
+    while (cells < c->span) cells *= 2;
+    c->mask = (uint32_t)(cells - 1);
+    c->first = (uint32_t *)mcpi_work_alloc(&c->work, cells * sizeof *c->first);
+    c->link = (mcpi_chained *)mcpi_work_alloc(&c->work, c->span * sizeof *c->link);
+    if (!c->first || !c->link) return false;
+    for (i = 0; i < c->span; i++) {
+        const mcp_json *parent = c->root + i, *k;
+        uint32_t left, h;
+        if (mcp_json_type(parent) != MCP_JSON_OBJECT) continue;
+        mcpi_each_key(k, left, parent) {
+            h = mcpi_member_hash(c, parent, k->u.text, k->n);
+            c->link[k - c->root].parent = (uint32_t)i;
+            c->link[k - c->root].next = c->first[h];
+            c->first[h] = (uint32_t)(k - c->root);
+        }
+    }
+    return true;
+}
+
+/* The member of this name; the last of equal ones, which is the first in its chain. */
+static const mcp_json *mcpi_linked(mcpi_compiler *c, const mcp_json *parent, const char *key, size_t len)
+{
+    uint32_t i;
+    for (i = c->first[mcpi_member_hash(c, parent, key, len)]; i && mcpi_spend(&c->work, 1); i = c->link[i].next) {
+        const mcp_json *k = c->root + i;
+        if (c->link[i].parent == (uint32_t)(parent - c->root) && k->n == len && memcmp(k->u.text, key, len) == 0)
+            return k + 1;
+    }
+    return NULL;
+}
+
+/* Takes the percent signs out of a fragment, and returns its length; MCP_NTS: there is one that says nothing. */
+static size_t mcpi_fragment_decode(char *s, size_t n)
+{
+    size_t from, to = 0;
+    for (from = 0; from < n; from++) {
+        if (s[from] != '%') { s[to++] = s[from]; continue; }
+        if (n - from < 3 || mcpi_hex(s[from + 1]) < 0 || mcpi_hex(s[from + 2]) < 0) return MCP_NTS;
+        s[to++] = (char)(mcpi_hex(s[from + 1]) << 4 | mcpi_hex(s[from + 2]));
+        from += 2;
+    }
+    return to;
+}
+
+/* Takes the escapes out of a pointer's token. */
+static size_t mcpi_token_decode(char *s, size_t n)
+{
+    size_t from, to = 0;
+    for (from = 0; from < n; from++) {
+        char c = s[from];
+        if (c == '~') {
+            if (++from == n || (s[from] != '0' && s[from] != '1')) return MCP_NTS;
+            c = s[from] == '0' ? '~' : '/';
+        }
+        s[to++] = c;
+    }
+    return to;
+}
+
+/* Follows a JSON pointer from the root of a resource. *home becomes the resource that the place belongs to. */
+static const mcp_json *mcpi_pointer(mcpi_compiler *c, const mcpi_home **home, char *p, size_t n)
+{
+    const mcp_json *v = (*home)->root->src;
+    size_t end, len;
+    if (!mcpi_links_make(c)) return NULL;
+    for (; v && n; p += end, n -= end) {
+        for (end = 1; end < n && p[end] != '/'; end++) { }
+        if (mcp_json_type(v) == MCP_JSON_ARRAY) {
+            uint64_t i = mcpi_token_index(p + 1, p + end);
+            if (i >= v->n || !mcpi_spend(&c->work, (size_t)i)) return NULL;
+            for (v = mcp_json_first(v); i; i--) v = mcp_json_next(v);
+        } else {
+            len = mcpi_token_decode(p + 1, end - 1);
+            if (len == MCP_NTS || mcp_json_type(v) != MCP_JSON_OBJECT) return NULL;
+            v = mcpi_linked(c, v, p + 1, len);
+        }
+        if (v && c->at[v - c->root]) *home = c->at[v - c->root]->home;
+    }
+    return v;
+}
+
+static void mcpi_ref_resolve(mcpi_compiler *c, const mcpi_pending_ref *ref)
+{
+    mcpi_rule *r = ref->rule;
+    const char *s = r->src->u.text, *hash = (const char *)memchr(s, '#', r->src->n);
+    const mcpi_home *home = ref->home;
+    const mcpi_ident *x;
+    const mcp_json *v = NULL;
+    mcpi_mark mark = mcpi_mark_set(c->work.arena);
+    char buf[MCPI_URI_LONGEST], *fragment;
+    size_t len = hash ? (size_t)(hash - s) : r->src->n, n = hash ? r->src->n - len - 1 : 0;
+    if (len) {
+        len = mcpi_uri_join(buf, home->uri, home->len, s, len);
+        home = len == MCP_NTS ? NULL : mcpi_home_of(c->schema, buf, len);
+    }
+    if (!home) {
+        mcpi_refuse_schema(c, r->src, "no part of this schema has that URI, and nothing is fetched", s, r->src->n);
+        return;
+    }
+    fragment = (char *)mcpi_work_alloc(&c->work, n + 1);
+    if (!fragment) return;
+    if (n) memcpy(fragment, hash + 1, n);
+    n = mcpi_fragment_decode(fragment, n);
+    if (n == 0 || (n != MCP_NTS && *fragment == '/')) v = mcpi_pointer(c, &home, fragment, n);
+    else if (n != MCP_NTS) {
+        x = mcpi_ident_of(c->schema, home, fragment, n, r->op == MCPI_KW_DYNAMIC_REF);
+        r->strict = x && r->op == MCPI_KW_DYNAMIC_REF;
+        if (!x) x = mcpi_ident_of(c->schema, home, fragment, n, false);
+        if (x) v = x->node->src;
+        if (x) home = x->home;
+    }
+    if (r->op == MCPI_KW_RECURSIVE_REF) r->strict = mcpi_ident_of(c->schema, home, "#", 1, true) != NULL;
+    mcpi_mark_back(c->work.arena, &mark);
+    if (v) r->sub = mcpi_node_at(c, v, home);
+    else mcpi_refuse_schema(c, r->src, "it leads to nothing in this schema", s, r->src->n);
+}
+
+/* The places that are not enforced, as lines. */
+static const char *mcpi_notes_make(mcpi_compiler *c)
+{
+    const mcpi_remark *note;
+    char buf[512], *all, *p;
+    mcpi_said t;
+    size_t n = 0, pass;
+    all = p = NULL;
+    for (pass = 0; c->notes && pass < 2; pass++) {
+        if (pass && (all = p = (char *)mcpi_work_alloc(&c->work, n + 1)) == NULL) return NULL;
+        for (note = c->notes; note; note = note->next) {
+            mcpi_said_in(&t, buf, sizeof buf - 1);
+            mcpi_say_place(&t, c->root, note->where);
+            mcpi_say_bytes(&t, " is not enforced: ", 18);
+            mcpi_say_bytes(&t, note->why, strlen(note->why));
+            if (t.full) mcpi_say_mend(&t);
+            buf[t.len++] = '\n';
+            if (p) { memcpy(p, buf, t.len); p += t.len; }
+            else n += t.len;
+        }
+    }
+    return all ? all : "";
+}
+
+static bool mcpi_schema_build(mcpi_compiler *c)
+{
+    mcp_schema *s = c->schema = (mcp_schema *)mcpi_work_alloc(&c->work, sizeof *s);
+    size_t cells = 4;
+    while (cells < c->span / 16) cells *= 2;
+    c->at = (mcpi_node **)mcpi_work_alloc(&c->work, c->span * sizeof *c->at);
+    if (!s || !c->at) return false;
+    s->mask = (uint32_t)(cells - 1);
+    s->idents = (mcpi_ident **)mcpi_work_alloc(&c->work, cells * sizeof *s->idents);
+    if (!s->idents) return false;
+    s->root = mcpi_node_at(c, c->root, NULL);
+    c->filled = s->root;
+    while (c->filled && c->work.status == MCP_OK) {
+        mcpi_node *x;
+        for (x = c->filled; x && c->work.status == MCP_OK; x = x->next) { c->filled = x; mcpi_node_fill(c, x); }
+        for (; c->refs && c->work.status == MCP_OK; c->refs = c->refs->next) mcpi_ref_resolve(c, c->refs);
+        if (c->filled) c->filled = c->filled->next;
+    }
+    if (c->work.status == MCP_OK) s->notes = mcpi_notes_make(c);
+    return c->work.status == MCP_OK;
+}
+
+static int mcpi_schema_check(const mcp_schema *s, const mcp_json *value, mcp_arena *scratch, mcp_writer *errors,
+                             int max_errors, bool lines);
+
+/* The same as mcp_schema_compile; *status tells a refusal (MCP_ERR_ARGUMENT, MCP_ERR_LIMIT) from MCP_ERR_MEMORY. */
+static const mcp_schema *mcpi_schema_compile(mcp_arena *a, const mcp_json *schema, const char **why, int *status)
+{
+    mcpi_compiler c;
+    memset(&c, 0, sizeof c);
+    *status = MCP_ERR_ARGUMENT;
+    if (why) *why = "there is no schema";
+    if (!a || !schema) return NULL;
+    c.root = schema;
+    c.span = (size_t)(mcpi_behind(schema) - schema);
+    c.work.arena = a;
+    c.work.left = MCPI_STEPS + MCPI_STEPS_EACH * (uint64_t)c.span;
+    c.notes_end = &c.notes;
+    if (mcpi_schema_build(&c)) { c.schema->check = mcpi_schema_check; *status = MCP_OK; return c.schema; }
+    *status = c.work.status;
+    if (why) *why = c.why ? c.why : c.work.status == MCP_ERR_LIMIT ? "too much work to compile" : mcp_strerror(*status);
+    return NULL;
+}
+
+const mcp_schema *mcp_schema_compile(mcp_arena *a, const mcp_json *schema, const char **why)
+{
+    int status;
+    return mcpi_schema_compile(a, schema, why, &status);
+}
+
+const char *mcp_schema_notes(const mcp_schema *s)
+{
+    return s ? s->notes : "";
+}
+
+/* -- checking ------------------------------------------------------------------------------------------------------------ */
+
+/* How a frame's value stands to the one before: itself, a member or item of it, the name of a member. */
+enum { MCPI_SAME, MCPI_CHILD, MCPI_NAME };
+/* What becomes of a fault: the frame ends; it is weighed (to find the alternative that is nearest); it is told. */
+enum { MCPI_QUIET, MCPI_WEIGH, MCPI_TELL };
+enum { MCPI_FITS_NOT, MCPI_FITS, MCPI_PUSHED };
+enum { MCPI_VISITS_MAX = 4000 };
+/* What an alternative weighs that was not meant: the value has another type or is another constant; or a member of it
+   is another constant, as where `kind` tells the alternatives apart. All other faults together weigh less. */
+enum { MCPI_STRANGER = 100000, MCPI_OTHER_KIND = 100 };
+
+/* A node that is held against a value, and is not done. */
+typedef struct mcpi_visit {
+    struct mcpi_visit *up;
+    const struct mcpi_visit *outer;         /* the one from which this resource was entered */
+    const mcpi_node *node;
+    const mcp_json *v;
+    const mcp_json *via;                    /* the keyword's value in the schema that led here from `up` */
+    uint32_t nth, item;                     /* which of its list; which item v is */
+    unsigned char place, mode;
+    bool ok, told, kinds;                   /* told: faults of alternatives are being told, or were; kinds: only those
+                                               of their kind */
+    mcpi_mark mark;
+    const mcpi_rule *rule;                  /* the applicator at work, and how far it is: */
+    const mcp_json *child;                  /* the member or item at hand, ... */
+    uint32_t i, j, count;                   /* ... its number, a number in a list; hits so far */
+    uint32_t *weights;                      /* of alternatives */
+    uint32_t *known;                        /* for each member: a known name, MCPI_NONE or MCPI_OVER */
+    uint32_t *seen, required, members;      /* bits of the known names that are there; how many required; of all */
+    uint32_t *marks;                        /* bits of the children that were evaluated; NULL: nobody asks */
+} mcpi_visit;
+
+typedef struct mcpi_checker {
+    mcpi_work work;
+    const mcp_schema *schema;
+    mcpi_visit *top;
+    int visits;
+    mcpi_visit next;                        /* what is to be applied next: node, v, via, nth, item, place, mode */
+    const mcpi_visit *weighed;              /* whose alternatives are weighed */
+    uint32_t weight;
+    mcp_writer *errors; bool lines;         /* lines of text; else objects */
+    int told, most;
+    uint32_t *hashes;                       /* of the sentences told */
+} mcpi_checker;
+
+static void mcpi_tell(mcpi_checker *k, mcpi_visit *f, const mcpi_rule *r, int op, const mcp_json *what);
+
+static bool mcpi_bit(const uint32_t *bits, uint32_t i) { return bits[i / 32] >> i % 32 & 1; }
+static void mcpi_bit_set(uint32_t *bits, uint32_t i) { bits[i / 32] |= UINT32_C(1) << i % 32; }
+
+/* A fault of the frame's value. op: the keyword; what: the member, item or part of it that it is about. */
+static void mcpi_fault(mcpi_checker *k, mcpi_visit *f, const mcpi_rule *r, int op, const mcp_json *what)
+{
+    f->ok = false;
+    if (f->mode != MCPI_QUIET) mcpi_tell(k, f, r, op, what);
+}
+
+static bool mcpi_type_fits(mcpi_work *w, const mcpi_node *x, const mcp_json *v)
+{
+    if (x->types >> (v->tag & MCPI_TYPE) & 1) return true;
+    return x->types & MCPI_WHOLE && mcp_json_type(v) == MCP_JSON_NUMBER &&
+           mcpi_number_whole(w, v, x->home->dialect == MCPI_D4);
+}
+
+static uint64_t mcpi_code_points(const mcp_json *v)
+{
+    size_t i;
+    uint64_t n = 0;
+    for (i = 0; i < v->n; i++) n += (v->u.text[i] & 0xC0) != 0x80;
+    return n;
+}
+
+/* Compares a length, told in bytes when that suffices. */
+static bool mcpi_length_fits(mcpi_work *w, const mcpi_rule *r, const mcp_json *v)
+{
+    bool most = r->op == MCPI_KW_MAX_LENGTH;
+    if (most ? v->n <= r->max : v->n < r->max) return most;
+    if (!mcpi_spend(w, v->n / 16)) return false;
+    return most ? mcpi_code_points(v) <= r->max : mcpi_code_points(v) >= r->max;
+}
+
+static int mcpi_limit_compare(mcpi_work *w, const mcpi_rule *r, const mcp_json *v)
+{
+    int64_t n;
+    if (r->small && mcpi_small(v, &n)) return n < r->number ? -1 : n > r->number;
+    return mcpi_number_compare(w, v, r->src);
+}
+
+/* The first of two items that are equal, with the second one in *again; NULL: all are different. */
+static const mcp_json *mcpi_twice(mcpi_work *w, const mcp_json *v, const mcp_json **again)
+{
+    mcpi_mark mark = mcpi_mark_set(w->arena);
+    const mcp_json *first = NULL;
+    mcpi_set set;
+    if (v->n < 2 || !mcpi_set_make(w, &set, v->n)) return NULL;
+    mcp_json_each(item, v) {
+        uint32_t hash = mcpi_value_hash(w, item, 0);
+        mcpi_cell *c = mcpi_set_find(w, &set, item, hash, 0);
+        if (!c) break;
+        if (c->v) { first = c->v; *again = item; break; }
+        c->v = item;
+        c->hash = hash;
+    }
+    mcpi_mark_back(w->arena, &mark);
+    return first;
+}
+
+static bool mcpi_listed(mcpi_work *w, const mcpi_rule *r, const mcp_json *v)
+{
+    if (r->set.cell) {
+        mcpi_cell *c = mcpi_set_find(w, &r->set, v, mcpi_value_hash(w, v, 0), 0);
+        return c && c->v;
+    }
+    mcp_json_each(item, r->src)
+        if (mcpi_same(w, item, v, 0)) return true;
+    return false;
+}
+
+static bool mcpi_pattern_fits(mcpi_work *w, const mcpi_pattern *p, const char *s, size_t n)
+{
+    mcpi_mark mark = mcpi_mark_set(w->arena);
+    int found;
+    if (!p) return true;
+    if (!mcpi_spend(w, 1 + n / 4)) return false;
+    found = mcpi_pattern_find(p, s, n, w->arena);
+    mcpi_mark_back(w->arena, &mark);
+    if (found < 0) w->status = found;
+    return found > 0;
+}
+
+/* Does the value fit an assertion? Each looks at one type of value, and takes all others. */
+static bool mcpi_assert_fits(mcpi_work *w, const mcpi_rule *r, const mcp_json *v)
+{
+    mcp_type t = mcp_json_type(v);
+    const mcp_json *again;
+    switch (r->op) {
+    case MCPI_KW_ENUM:     return mcpi_listed(w, r, v);
+    case MCPI_KW_CONST:    return mcpi_same(w, r->src, v, 0);
+    case MCPI_KW_MULTIPLE: return t != MCP_JSON_NUMBER || mcpi_number_multiple(w, v, r->src);
+    case MCPI_KW_MAXIMUM: case MCPI_KW_BELOW:
+        return t != MCP_JSON_NUMBER || mcpi_limit_compare(w, r, v) < !r->strict;
+    case MCPI_KW_MINIMUM: case MCPI_KW_ABOVE:
+        return t != MCP_JSON_NUMBER || mcpi_limit_compare(w, r, v) > -!r->strict;
+    case MCPI_KW_MAX_LENGTH: case MCPI_KW_MIN_LENGTH:
+        return t != MCP_JSON_STRING || mcpi_length_fits(w, r, v);
+    case MCPI_KW_PATTERN:  return t != MCP_JSON_STRING || mcpi_pattern_fits(w, *r->patterns, v->u.text, v->n);
+    case MCPI_KW_MAX_ITEMS: return t != MCP_JSON_ARRAY || v->n <= r->max;
+    case MCPI_KW_MIN_ITEMS: return t != MCP_JSON_ARRAY || v->n >= r->max;
+    default:               return t != MCP_JSON_ARRAY || !mcpi_twice(w, v, &again);     /* uniqueItems */
+    }
+}
+
+/* Which known names an object's members have. Where a key comes twice, the last one counts. */
+static void mcpi_survey(mcpi_checker *k, mcpi_visit *f)
+{
+    const mcpi_node *x = f->node;
+    const mcp_json *key;
+    uint32_t left, i = 0, n = f->v->n;
+    bool again = false;
+    mcpi_set set;
+    f->members = n;
+    if (!mcpi_spend(&k->work, n)) return;
+    f->seen = (uint32_t *)mcpi_work_alloc(&k->work, (x->known_count / 32 + 1) * sizeof *f->seen);
+    f->known = (uint32_t *)mcpi_work_alloc(&k->work, n * sizeof *f->known);
+    if (!f->seen || !f->known) return;
+    mcpi_each_key(key, left, f->v) {
+        uint32_t at = f->known[i++] = mcpi_known_find(x, key->u.text, key->n);
+        if (at == MCPI_NONE) continue;
+        if (mcpi_bit(f->seen, at)) { again = true; continue; }
+        mcpi_bit_set(f->seen, at);
+        f->required += x->known[at].required;
+    }
+    if (x->distinct && n > 1) {
+        mcpi_mark mark = mcpi_mark_set(k->work.arena);
+        if (mcpi_set_keys(&k->work, &set, f->v, f->known, MCPI_OVER)) f->members = set.count;
+        mcpi_mark_back(k->work.arena, &mark);
+    } else if (again) {
+        memset(f->seen, 0, (x->known_count / 32 + 1) * sizeof *f->seen);
+        for (i = n; i--; ) {
+            uint32_t at = f->known[i];
+            if (at == MCPI_NONE) continue;
+            if (mcpi_bit(f->seen, at)) f->known[i] = MCPI_OVER;
+            else mcpi_bit_set(f->seen, at);
+        }
+    }
+}
+
+static bool mcpi_has(const mcpi_visit *f, const char *name, size_t len)
+{
+    uint32_t at = mcpi_known_find(f->node, name, len);
+    return at != MCPI_NONE && mcpi_bit(f->seen, at);
+}
+
+/* Applies k->next: the verdict, or MCPI_PUSHED when that takes a frame. */
+static int mcpi_apply(mcpi_checker *k)
+{
+    const mcpi_visit *n = &k->next;
+    const mcpi_node *x = n->node;
+    const mcpi_rule *r;
+    mcpi_visit *f, *up = k->top;
+    mcpi_mark mark = mcpi_mark_set(k->work.arena);
+    bool ok;
+    if (!mcpi_spend(&k->work, 1)) return MCPI_FITS_NOT;
+    ok = mcpi_type_fits(&k->work, x, n->v);
+    for (r = x->asserts; r && ok; r = r->next) ok = mcpi_spend(&k->work, 1) && mcpi_assert_fits(&k->work, r, n->v);
+    if (ok ? !x->rules : n->mode == MCPI_QUIET) return ok ? MCPI_FITS : MCPI_FITS_NOT;
+    if (k->visits == MCPI_VISITS_MAX) k->work.status = MCP_ERR_LIMIT;
+    f = (mcpi_visit *)mcpi_work_alloc(&k->work, sizeof *f);
+    if (!f) return MCPI_FITS_NOT;
+    *f = *n;
+    f->up = up;
+    f->outer = up && up->node->home == x->home ? up->outer : up;
+    f->mark = mark;
+    f->ok = true;
+    f->rule = x->rules;
+    k->top = f;
+    k->visits++;
+    if (!ok) {                              /* once more, to tell */
+        if (!mcpi_type_fits(&k->work, x, f->v)) {
+            mcpi_fault(k, f, NULL, MCPI_KW_TYPE, NULL);
+            f->rule = NULL;
+        } else
+            for (r = x->asserts; r; r = r->next)
+                if (!mcpi_assert_fits(&k->work, r, f->v)) mcpi_fault(k, f, r, r->op, NULL);
+    }
+    if (f->rule && mcpi_is_container(f->v) && f->v->n && (x->tracks || (n->place == MCPI_SAME && up && up->marks)))
+        f->marks = (uint32_t *)mcpi_work_alloc(&k->work, (f->v->n / 32 + 1) * sizeof *f->marks);
+    if (f->rule && mcp_json_type(f->v) == MCP_JSON_OBJECT && (x->known || x->distinct)) mcpi_survey(k, f);
+    return MCPI_PUSHED;
+}
+
+/* Takes the top frame off, and gives its verdict. What it evaluated of the same value goes to the one below. */
+static int mcpi_pop(mcpi_checker *k)
+{
+    mcpi_visit *f = k->top, *up = f->up;
+    uint32_t i, words = f->v->n / 32 + 1;
+    if (f->ok && f->marks && f->place == MCPI_SAME && up && up->marks && up->rule->op != MCPI_KW_NOT &&
+        mcpi_spend(&k->work, words / 16))
+        for (i = 0; i < words; i++) up->marks[i] |= f->marks[i];
+    k->top = up;
+    k->visits--;
+    mcpi_mark_back(k->work.arena, &f->mark);
+    return f->ok ? MCPI_FITS : MCPI_FITS_NOT;
+}
+
+/* The outermost resource on the way here that has a dynamic anchor of this name. */
+static const mcpi_node *mcpi_dynamic(mcpi_checker *k, const mcpi_visit *f, const mcpi_rule *r)
+{
+    const char *name = r->op == MCPI_KW_RECURSIVE_REF ? "#" : (const char *)memchr(r->src->u.text, '#', r->src->n) + 1;
+    size_t len = r->op == MCPI_KW_RECURSIVE_REF ? 1 : (size_t)(r->src->u.text + r->src->n - name);
+    const mcpi_node *found = r->sub;
+    for (; f && mcpi_spend(&k->work, 1); f = f->outer) {
+        const mcpi_ident *x = mcpi_ident_of(k->schema, f->node->home, name, len, true);
+        if (x) found = x->node;
+    }
+    return found;
+}
+
+/* Sets what to apply next: a node, and the value itself. */
+static bool mcpi_next_same(mcpi_checker *k, mcpi_visit *f, const mcpi_node *x, const mcp_json *via)
+{
+    mcpi_visit *n = &k->next;
+    n->node = x;
+    n->v = f->v;
+    n->via = via;
+    n->nth = f->i;
+    n->item = 0;
+    n->place = MCPI_SAME;
+    n->mode = f->mode;
+    return true;
+}
+
+/* The same with the child at hand. */
+static bool mcpi_next_child(mcpi_checker *k, mcpi_visit *f, const mcpi_node *x, const mcp_json *via)
+{
+    mcpi_next_same(k, f, x, via);
+    k->next.v = f->child;
+    k->next.item = k->next.nth = f->i - 1;
+    k->next.place = MCPI_CHILD;
+    return true;
+}
+
+/* Moves on to the next child that is not overridden. */
+static bool mcpi_step(mcpi_checker *k, mcpi_visit *f)
+{
+    do {
+        f->child = f->i ? mcp_json_next(f->child) : mcp_json_first(f->v);
+        if (!f->child) return false;
+        f->i++;
+    } while (mcpi_spend(&k->work, 1) && f->known && f->known[f->i - 1] == MCPI_OVER);
+    return true;
+}
+
+static void mcpi_evaluated(mcpi_visit *f) { if (f->marks) mcpi_bit_set(f->marks, f->i - 1); }
+
+/* properties, patternProperties, additionalProperties: of each member the nodes that it has to fit. */
+static bool mcpi_next_member(mcpi_checker *k, mcpi_visit *f, const mcpi_rule *r)
+{
+    for (;;) {
+        const mcpi_node *x = NULL;
+        const mcp_json *via = r->src;
+        if (f->i == 0 || f->j == r->n + 2) {
+            if (!mcpi_step(k, f)) return false;
+            f->j = f->count = 0;
+        }
+        if (k->work.status != MCP_OK) return false;
+        if (f->j == 0) {
+            uint32_t at = f->known ? f->known[f->i - 1] : MCPI_NONE;
+            if (at != MCPI_NONE) x = f->node->known[at].sub;
+            via = r->properties;
+        } else if (f->j <= r->n) {
+            if (!r->patterns[f->j - 1] ||
+                mcpi_pattern_fits(&k->work, r->patterns[f->j - 1], f->child[-1].u.text, f->child[-1].n))
+                x = r->list[f->j - 1];
+            if (x && !r->patterns[f->j - 1]) { x = NULL; f->count++; mcpi_evaluated(f); }   /* it may match */
+        } else if (f->count == 0) { x = r->sub; via = x ? x->src : NULL; }
+        f->j++;
+        if (!x) continue;
+        f->count++;
+        mcpi_evaluated(f);
+        return mcpi_next_child(k, f, x, via);
+    }
+}
+
+static bool mcpi_next_item(mcpi_checker *k, mcpi_visit *f, const mcpi_rule *r)
+{
+    const mcpi_node *x;
+    if ((f->i >= r->n && !r->sub) || !mcpi_step(k, f)) return false;
+    x = f->i <= r->n ? r->list[f->i - 1] : r->sub;
+    mcpi_evaluated(f);
+    return mcpi_next_child(k, f, x, f->i <= r->n ? r->src : x->src);
+}
+
+/* Alternatives: each of them, and those once more whose faults are to be told. */
+static bool mcpi_next_alternative(mcpi_checker *k, mcpi_visit *f, const mcpi_rule *r)
+{
+    uint32_t i, least = UINT32_MAX;
+    bool tracks = f->marks != NULL, tell = f->mode == MCPI_TELL;
+    if (f->i == 0 && tell && !f->weights) f->weights = (uint32_t *)mcpi_work_alloc(&k->work, r->n * sizeof *f->weights);
+    if (k->work.status != MCP_OK) return false;
+    if (f->i < r->n) {
+        if (!tracks && !tell && f->count > (r->op == MCPI_KW_ONE)) return false;
+        mcpi_next_same(k, f, r->list[f->i], r->src);
+        k->next.mode = tell ? MCPI_WEIGH : MCPI_QUIET;
+        if (tell) { k->weighed = f; k->weight = 0; }
+        f->i++;
+        return true;
+    }
+    if (f->count || !tell) return false;
+    for (i = 0; i < r->n; i++) if (f->weights[i] < least) least = f->weights[i];
+    if (least >= MCPI_STRANGER) return false;
+    f->kinds = least >= MCPI_OTHER_KIND;
+    for (i = f->j; i < r->n; i++) {
+        if (f->kinds ? f->weights[i] >= MCPI_STRANGER : f->weights[i] != least) continue;
+        mcpi_next_same(k, f, r->list[i], r->src);
+        k->next.nth = i;
+        f->j = i + 1;
+        f->told = true;
+        return true;
+    }
+    return false;
+}
+
+/* What the rule at work asks for next, in k->next. false: it has asked for everything. */
+static bool mcpi_next(mcpi_checker *k, mcpi_visit *f)
+{
+    const mcpi_rule *r = f->rule;
+    mcp_type t = mcp_json_type(f->v);
+    const mcpi_node *x;
+    switch (r->op) {
+    case MCPI_KW_NEEDS_FIT: case MCPI_KW_NEEDS_EITHER:
+        for (; t == MCP_JSON_OBJECT && f->i < r->n && mcpi_spend(&k->work, 1); f->i++) {
+            x = r->list[f->i];
+            if (mcpi_has(f, x->src[-1].u.text, x->src[-1].n)) { mcpi_next_same(k, f, x, r->src); f->i++; return true; }
+        }
+        return false;
+    case MCPI_KW_NAMES:
+        if (t != MCP_JSON_OBJECT || !mcpi_step(k, f)) return false;
+        mcpi_next_child(k, f, r->sub, r->src);
+        k->next.v = f->child - 1;
+        k->next.place = MCPI_NAME;
+        return true;
+    case MCPI_KW_MEMBERS:
+        return t == MCP_JSON_OBJECT && mcpi_next_member(k, f, r);
+    case MCPI_KW_ITEMS:
+        return t == MCP_JSON_ARRAY && mcpi_next_item(k, f, r);
+    case MCPI_KW_CONTAINS:
+        if (t != MCP_JSON_ARRAY || !mcpi_step(k, f)) return false;
+        mcpi_next_child(k, f, r->sub, r->src);
+        k->next.mode = MCPI_QUIET;
+        return true;
+    case MCPI_KW_REF: case MCPI_KW_DYNAMIC_REF: case MCPI_KW_RECURSIVE_REF:
+        return !f->i && mcpi_next_same(k, f, r->strict ? mcpi_dynamic(k, f, r) : r->sub, r->src) && ++f->i;
+    case MCPI_KW_ALL:
+        return f->i < r->n && mcpi_next_same(k, f, r->list[f->i], r->src) && ++f->i;
+    case MCPI_KW_ANY: case MCPI_KW_ONE:
+        return mcpi_next_alternative(k, f, r);
+    case MCPI_KW_NOT:
+        if (f->i++) return false;
+        mcpi_next_same(k, f, r->sub, r->src);
+        k->next.mode = MCPI_QUIET;
+        return true;
+    case MCPI_KW_IF:                        /* then what it says: count is the verdict of `if` */
+        x = f->i == 0 ? r->list[0] : f->i == 1 ? r->list[f->count ? 1 : 2] : NULL;
+        if (!x) return false;
+        mcpi_next_same(k, f, x, x->src);
+        if (f->i++ == 0) k->next.mode = MCPI_QUIET;
+        return true;
+    case MCPI_KW_LEFT_ITEMS: case MCPI_KW_LEFT_MEMBERS:
+        /* What was evaluated is known only when nothing went wrong before. */
+        if (!f->ok || t != (r->op == MCPI_KW_LEFT_ITEMS ? MCP_JSON_ARRAY : MCP_JSON_OBJECT)) return false;
+        do if (!mcpi_step(k, f)) return false; while (mcpi_bit(f->marks, f->i - 1) && k->work.status == MCP_OK);
+        mcpi_evaluated(f);
+        return mcpi_next_child(k, f, r->sub, r->src);
+    default:
+        return false;
+    }
+}
+
+/* What was asked for is decided. */
+static void mcpi_took(mcpi_visit *f, bool ok, uint32_t weight)
+{
+    switch (f->rule->op) {
+    case MCPI_KW_ANY: case MCPI_KW_ONE:
+        if (f->told) break;
+        f->count += ok;
+        if (f->weights) f->weights[f->i - 1] = ok ? 0 : weight;
+        break;
+    case MCPI_KW_CONTAINS:
+        f->count += ok;
+        if (ok && f->node->home->dialect == MCPI_D20) mcpi_evaluated(f);
+        break;
+    case MCPI_KW_NOT:
+        f->count += ok;
+        break;
+    case MCPI_KW_IF:
+        if (f->i == 1) { f->count = ok; break; }
+        /* fall through */
+    default:
+        if (!ok) f->ok = false;
+    }
+}
+
+/* The faults of a rule for members that have to be there. */
+static void mcpi_lacking(mcpi_checker *k, mcpi_visit *f, const mcpi_rule *r, const mcp_json *names)
+{
+    mcp_json_each(name, names)
+        if (mcpi_spend(&k->work, 1) && !mcpi_has(f, name->u.text, name->n) && (f->ok || f->mode != MCPI_QUIET))
+            mcpi_fault(k, f, r, r->op, name);
+}
+
+/* All that the rule at work asked for is decided: does the value fit it? */
+static void mcpi_conclude(mcpi_checker *k, mcpi_visit *f)
+{
+    const mcpi_rule *r = f->rule;
+    mcp_type t = mcp_json_type(f->v);
+    switch (r->op) {
+    case MCPI_KW_REQUIRED:
+        if (t == MCP_JSON_OBJECT && f->required < f->node->required) mcpi_lacking(k, f, r, r->src);
+        break;
+    case MCPI_KW_NEEDS: case MCPI_KW_NEEDS_EITHER:
+        if (t != MCP_JSON_OBJECT) break;
+        mcp_json_each(names, r->src)
+            if (mcp_json_type(names) == MCP_JSON_ARRAY && mcpi_spend(&k->work, 1) &&
+                mcpi_has(f, names[-1].u.text, names[-1].n))
+                mcpi_lacking(k, f, r, names);
+        break;
+    case MCPI_KW_MAX_MEMBERS:
+        if (t == MCP_JSON_OBJECT && f->members > r->max) mcpi_fault(k, f, r, r->op, NULL);
+        break;
+    case MCPI_KW_MIN_MEMBERS:
+        if (t == MCP_JSON_OBJECT && f->members < r->max) mcpi_fault(k, f, r, r->op, NULL);
+        break;
+    case MCPI_KW_CONTAINS:
+        if (t != MCP_JSON_ARRAY) break;
+        if (f->count < r->min) mcpi_fault(k, f, r, r->least ? MCPI_KW_MIN_CONTAINS : MCPI_KW_CONTAINS, NULL);
+        if (f->count > r->max) mcpi_fault(k, f, r, MCPI_KW_MAX_CONTAINS, NULL);
+        break;
+    case MCPI_KW_NOT:
+        if (f->count) mcpi_fault(k, f, r, r->op, NULL);
+        break;
+    case MCPI_KW_ANY: case MCPI_KW_ONE:
+        if (f->told) f->ok = false;
+        else if (f->count == 0 || (r->op == MCPI_KW_ONE && f->count > 1)) mcpi_fault(k, f, r, r->op, NULL);
+        break;
+    default:
+        break;
+    }
+}
+
+/* Goes on with the top frame until it needs another, or is done. */
+static int mcpi_advance(mcpi_checker *k)
+{
+    mcpi_visit *f = k->top;
+    while (f->rule && (f->ok || f->mode != MCPI_QUIET)) {
+        if (mcpi_next(k, f)) {
+            int verdict = mcpi_apply(k);
+            if (verdict == MCPI_PUSHED || k->work.status != MCP_OK) return verdict;
+            mcpi_took(f, verdict == MCPI_FITS, MCPI_STRANGER);
+        } else {
+            if (k->work.status != MCP_OK) return MCPI_FITS_NOT;
+            mcpi_conclude(k, f);
+            f->rule = f->rule->next;
+            f->i = f->j = f->count = 0;
+            f->child = NULL;
+            f->weights = NULL;
+            f->told = f->kinds = false;
+        }
+    }
+    return mcpi_pop(k);
+}
+
+static bool mcpi_walk(mcpi_checker *k, const mcp_json *v, int mode)
+{
+    int verdict;
+    memset(&k->next, 0, sizeof k->next);
+    k->next.node = k->schema->root;
+    k->next.v = v;
+    k->next.mode = (unsigned char)mode;
+    k->top = NULL;
+    k->visits = 0;
+    verdict = mcpi_apply(k);
+    while (k->work.status == MCP_OK && (verdict == MCPI_PUSHED || k->top)) {
+        if (verdict != MCPI_PUSHED) mcpi_took(k->top, verdict == MCPI_FITS, k->weight);
+        verdict = mcpi_advance(k);
+    }
+    return verdict == MCPI_FITS;
+}
+
+/* -- telling ------------------------------------------------------------------------------------------------------------- */
+/* A fault is told as a sentence for whoever has to put it right, and as two pointers. */
+
+enum { MCPI_VALUE_SHOWN = 60, MCPI_PATH_SHOWN = 240, MCPI_LIST_SHOWN = 240 };
+
+/* A string in quotes and on one line, cut after MCPI_VALUE_SHOWN bytes. */
+static void mcpi_say_quoted(mcpi_said *t, const char *s, size_t n)
+{
+    char buf[8 * MCPI_VALUE_SHOWN];
+    mcp_writer w;
+    size_t cut = n, len = 0;
+    const char *text;
+    if (n > MCPI_VALUE_SHOWN) for (cut = MCPI_VALUE_SHOWN; cut && (s[cut] & 0xC0) == 0x80; cut--) { }
+    mcp_writer_fixed(&w, buf, sizeof buf);
+    mcp_put_strn(&w, NULL, s, cut);
+    text = mcp_writer_text(&w, &len);
+    if (!text) return;
+    if (cut < n) len--;
+    mcpi_say_bytes(t, text, len);
+    if (cut < n) mcpi_say_bytes(t, "...\"", 4);
+}
+
+static void mcpi_say_words(mcpi_said *t, const char *s) { mcpi_say_bytes(t, s, strlen(s)); }
+
+/* A small array or object as it is. */
+static bool mcpi_say_whole(mcpi_said *t, const mcp_json *v)
+{
+    char buf[MCPI_VALUE_SHOWN + 1];
+    mcp_writer w;
+    const mcp_json *x, *end = mcpi_behind(v);
+    size_t n = 0;
+    const char *text;
+    for (x = v; x < end && n <= MCPI_VALUE_SHOWN; x++) n += mcpi_has_text(x) ? (size_t)x->n + 1 : 1;
+    mcp_writer_fixed(&w, buf, sizeof buf);
+    if (n <= MCPI_VALUE_SHOWN) mcp_put_json(&w, NULL, v);
+    text = mcp_writer_text(&w, &n);
+    if (text) mcpi_say_bytes(t, text, n);
+    return text != NULL;
+}
+
+static void mcpi_say_value(mcpi_said *t, const mcp_json *v)
+{
+    switch (mcp_json_type(v)) {
+    case MCP_JSON_NULL:   mcpi_say_words(t, "null"); break;
+    case MCP_JSON_BOOL:   mcpi_say_words(t, mcp_json_bool(v, false) ? "true" : "false"); break;
+    case MCP_JSON_STRING: mcpi_say_quoted(t, v->u.text, v->n); break;
+    case MCP_JSON_NUMBER:
+        mcpi_say_bytes(t, v->u.text, v->n < MCPI_VALUE_SHOWN ? v->n : (size_t)MCPI_VALUE_SHOWN);
+        if (v->n > MCPI_VALUE_SHOWN) mcpi_say_words(t, "...");
+        break;
+    default:
+        if (mcpi_say_whole(t, v)) break;
+        mcpi_say_words(t, mcp_json_type(v) == MCP_JSON_ARRAY ? "an array" : "an object");
+    }
+}
+
+/* The value of a frame, which may be the name of a member. */
+static void mcpi_say_subject(mcpi_said *t, const mcpi_visit *f)
+{
+    if (f->place == MCPI_NAME) mcpi_say_words(t, "the name ");
+    mcpi_say_value(t, f->v);
+}
+
+static void mcpi_say_count(mcpi_said *t, uint64_t n, const char *what)
+{
+    mcpi_say_number(t, n, false);
+    mcpi_say_words(t, what);
+    if (n == 1) t->len--;                   /* all of them end in s */
+}
+
+/* The words between the parts of a list; false: there is no room for more. */
+static bool mcpi_say_between(mcpi_said *t, size_t begin, const char *between)
+{
+    if (t->len == begin) return true;
+    mcpi_say_words(t, between);
+    if (t->len - begin < MCPI_LIST_SHOWN) return true;
+    mcpi_say_words(t, "...");
+    return false;
+}
+
+static void mcpi_say_values(mcpi_said *t, const mcp_json *list)
+{
+    size_t begin = t->len;
+    mcp_json_each(v, list) {
+        if (!mcpi_say_between(t, begin, ", ")) return;
+        mcpi_say_value(t, v);
+    }
+}
+
+static void mcpi_say_types(mcpi_said *t, unsigned types, const char *between)
+{
+    static const char names[] = "null\0" "a boolean\0" "a number\0" "a string\0" "an array\0" "an object\0" "an integer\0";
+    size_t begin = t->len;
+    int i;
+    for (i = 0; i < 7; i++)
+        if (types >> (i + 1) & 1) {
+            (void)mcpi_say_between(t, begin, between);
+            mcpi_say_words(t, mcpi_word_at(names, i));
+        }
+}
+
+/* What a node wants, in short. false: that cannot be said. */
+static bool mcpi_say_wanted(mcpi_said *t, const mcpi_node *x)
+{
+    int hops = 0;
+    while (x->types == MCPI_ALL_TYPES && !x->asserts && x->rules && x->rules->op == MCPI_KW_REF && hops++ < 8)
+        x = x->rules->sub;
+    if (x->asserts && x->asserts->op == MCPI_KW_CONST) mcpi_say_value(t, x->asserts->src);
+    else if (x->asserts && x->asserts->op == MCPI_KW_ENUM) mcpi_say_values(t, x->asserts->src);
+    else if (x->types != MCPI_ALL_TYPES && x->types) mcpi_say_types(t, x->types, " or ");
+    else return false;
+    return true;
+}
+
+/* The frames from the root to f, of which there are *n. */
+static const mcpi_visit **mcpi_way(mcpi_checker *k, const mcpi_visit *f, size_t *n)
+{
+    const mcpi_visit *x, **way;
+    size_t i = 0;
+    for (x = f; x; x = x->up) i++;
+    way = (const mcpi_visit **)mcpi_work_alloc(&k->work, i * sizeof *way);
+    *n = i;
+    for (x = f; x && way; x = x->up) way[--i] = x;
+    return way;
+}
+
+static bool mcpi_is_plain_name(const char *s, size_t n)
+{
+    size_t i;
+    for (i = 0; i < n; i++) {
+        unsigned char letter = (unsigned char)(s[i] | 32);
+        if (s[i] != '_' && !(letter >= 'a' && letter <= 'z') && !(i && s[i] >= '0' && s[i] <= '9')) return false;
+    }
+    return n && n <= MCPI_VALUE_SHOWN;
+}
+
+/* $.items[3].count; the middle of a long one is left out. */
+static void mcpi_say_path(mcpi_said *t, const mcpi_visit **way, size_t n)
+{
+    size_t i, last = 0;
+    bool gap = false;
+    mcpi_say_words(t, "$");
+    for (i = 0; i < n; i++) if (way[i]->place == MCPI_CHILD) last = i;
+    for (i = 0; i < n; i++) {
+        const mcp_json *v = way[i]->v;
+        if (way[i]->place != MCPI_CHILD) continue;
+        if (t->len > MCPI_PATH_SHOWN && i < last) {
+            if (!gap) mcpi_say_words(t, "...");
+            gap = true;
+        } else if (!(v->tag & MCPI_MEMBER)) {
+            mcpi_say_words(t, "[");
+            mcpi_say_number(t, way[i]->item, false);
+            mcpi_say_words(t, "]");
+        } else if (mcpi_is_plain_name(v[-1].u.text, v[-1].n)) {
+            mcpi_say_words(t, ".");
+            mcpi_say_bytes(t, v[-1].u.text, v[-1].n);
+        } else {
+            mcpi_say_words(t, "[");
+            mcpi_say_quoted(t, v[-1].u.text, v[-1].n);
+            mcpi_say_words(t, "]");
+        }
+    }
+}
+
+/* A value that no value fits. Returns whether the sentence is about the frame below. */
+static bool mcpi_is_extra(const mcpi_visit *f)
+{
+    return f->node->types == 0 && f->place == MCPI_CHILD && f->up->rule->properties != f->via;
+}
+
+static void mcpi_say_extra(mcpi_said *t, const mcpi_visit *f)
+{
+    const mcpi_visit *up = f->up;
+    const mcpi_rule *r = up->rule;
+    size_t begin;
+    uint32_t i;
+    if (!(f->v->tag & MCPI_MEMBER)) {
+        mcpi_say_words(t, "item ");
+        mcpi_say_number(t, f->item, false);
+        mcpi_say_words(t, " is one too many");
+        return;
+    }
+    mcpi_say_quoted(t, f->v[-1].u.text, f->v[-1].n);
+    mcpi_say_words(t, " is not allowed here");
+    if (r->op != MCPI_KW_MEMBERS || r->n || !r->properties) return;
+    mcpi_say_words(t, "; allowed are: ");
+    begin = t->len;
+    for (i = 0; i < up->node->known_count; i++) {
+        const mcpi_known *known = &up->node->known[i];
+        if (!known->sub || !known->sub->types) continue;
+        if (!mcpi_say_between(t, begin, ", ")) return;
+        mcpi_say_quoted(t, known->text, known->len);
+    }
+    if (t->len == begin) t->len -= strlen("; allowed are: ");
+}
+
+static void mcpi_say_alternatives(mcpi_said *t, const mcpi_visit *f, const mcpi_rule *r)
+{
+    size_t begin, end = t->len;
+    uint32_t i;
+    mcpi_say_subject(t, f);
+    if (f->count > 1) {
+        mcpi_say_words(t, " fits ");
+        mcpi_say_number(t, f->count, false);
+        mcpi_say_words(t, " of the alternatives of oneOf, and may fit only one: ");
+        for (begin = t->len, i = 0; i < r->n; i++)
+            if (f->weights && f->weights[i] == 0) {
+                if (!mcpi_say_between(t, begin, ", ")) return;
+                mcpi_say_number(t, i, false);
+            }
+        return;
+    }
+    mcpi_say_words(t, " is none of: ");
+    for (begin = t->len, i = 0; i < r->n; i++)
+        if (!mcpi_say_between(t, begin, ", ")) return;
+        else if (!mcpi_say_wanted(t, r->list[i])) break;
+    if (i == r->n) return;
+    t->len = end;
+    t->full = false;
+    mcpi_say_subject(t, f);
+    mcpi_say_words(t, " fits none of the ");
+    mcpi_say_count(t, r->n, " alternatives");
+}
+
+/* What is wrong, without the path. */
+static void mcpi_say_fault(mcpi_said *t, const mcpi_visit *f, const mcpi_rule *r, int op, const mcp_json *what,
+                           mcpi_work *work)
+{
+    const mcp_json *again = NULL, *item;
+    size_t begin, i = 0;
+    switch (op) {
+    case MCPI_KW_TYPE:
+        if (mcpi_is_extra(f)) { mcpi_say_extra(t, f); return; }
+        if (f->node->types == 0 && f->place == MCPI_CHILD) { mcpi_say_words(t, "is not allowed"); return; }
+        mcpi_say_subject(t, f);
+        mcpi_say_words(t, f->node->types == 0 ? " is not allowed" : " is not ");
+        mcpi_say_types(t, f->node->types, " or ");
+        return;
+    case MCPI_KW_ENUM:
+        mcpi_say_subject(t, f);
+        mcpi_say_words(t, r->src->n == 0 ? " is not allowed" : r->src->n == 1 ? " is not " : " is not one of ");
+        mcpi_say_values(t, r->src);
+        return;
+    case MCPI_KW_CONST:
+        mcpi_say_subject(t, f);
+        mcpi_say_words(t, " is not ");
+        mcpi_say_value(t, r->src);
+        return;
+    case MCPI_KW_MULTIPLE: case MCPI_KW_MAXIMUM: case MCPI_KW_BELOW: case MCPI_KW_MINIMUM: case MCPI_KW_ABOVE:
+        mcpi_say_subject(t, f);
+        mcpi_say_words(t, op == MCPI_KW_MULTIPLE ? " is not a multiple of " :
+                          op == MCPI_KW_MAXIMUM || op == MCPI_KW_BELOW ? r->strict ? " is not under " : " is over the maximum "
+                                                                       : r->strict ? " is not over " : " is under the minimum ");
+        mcpi_say_value(t, r->src);
+        return;
+    case MCPI_KW_MAX_LENGTH: case MCPI_KW_MIN_LENGTH:
+        mcpi_say_subject(t, f);
+        mcpi_say_words(t, " has ");
+        mcpi_say_count(t, mcpi_code_points(f->v), " characters");
+        break;
+    case MCPI_KW_MAX_ITEMS: case MCPI_KW_MIN_ITEMS:
+        mcpi_say_words(t, "has ");
+        mcpi_say_count(t, f->v->n, " items");
+        break;
+    case MCPI_KW_MAX_MEMBERS: case MCPI_KW_MIN_MEMBERS:
+        mcpi_say_words(t, "has ");
+        mcpi_say_count(t, f->members, " members");
+        break;
+    case MCPI_KW_PATTERN:
+        mcpi_say_subject(t, f);
+        mcpi_say_words(t, " does not match the pattern ");
+        mcpi_say_value(t, r->src);
+        return;
+    case MCPI_KW_UNIQUE:
+        mcpi_say_words(t, "items ");
+        what = mcpi_twice(work, f->v, &again);
+        for (item = mcp_json_first(f->v); item; item = mcp_json_next(item), i++) {
+            if (item != what && item != again) continue;
+            mcpi_say_number(t, i, false);
+            if (item == what) mcpi_say_words(t, " and ");
+        }
+        mcpi_say_words(t, " are the same");
+        return;
+    case MCPI_KW_REQUIRED:
+        mcpi_say_quoted(t, what->u.text, what->n);
+        mcpi_say_words(t, " is required");
+        return;
+    case MCPI_KW_NEEDS: case MCPI_KW_NEEDS_EITHER:
+        mcpi_say_quoted(t, what->u.text, what->n);
+        mcpi_say_words(t, " is required when ");
+        for (item = mcp_json_first(r->src); item && mcpi_behind(item) <= what; item = mcp_json_next(item)) { }
+        if (item) mcpi_say_quoted(t, item[-1].u.text, item[-1].n);
+        mcpi_say_words(t, " is there");
+        return;
+    case MCPI_KW_CONTAINS: case MCPI_KW_MIN_CONTAINS: case MCPI_KW_MAX_CONTAINS:
+        mcpi_say_words(t, "contains ");
+        mcpi_say_count(t, f->count, " items");
+        mcpi_say_words(t, " of a kind that it must contain at ");
+        mcpi_say_words(t, op == MCPI_KW_MAX_CONTAINS ? "most " : "least ");
+        mcpi_say_number(t, op == MCPI_KW_MAX_CONTAINS ? r->max : r->min, false);
+        mcpi_say_words(t, " of");
+        begin = t->len;
+        mcpi_say_words(t, ": ");
+        if (!mcpi_say_wanted(t, r->sub)) t->len = begin;
+        return;
+    case MCPI_KW_NOT:
+        mcpi_say_subject(t, f);
+        begin = t->len;
+        mcpi_say_words(t, " must not be ");
+        if (!mcpi_say_wanted(t, r->sub)) { t->len = begin; mcpi_say_words(t, " fits what is excluded here"); }
+        return;
+    default:
+        mcpi_say_alternatives(t, f, r);
+        return;
+    }
+    mcpi_say_words(t, op == MCPI_KW_MAX_LENGTH || op == MCPI_KW_MAX_ITEMS || op == MCPI_KW_MAX_MEMBERS
+                          ? ", over the maximum " : ", under the minimum ");
+    mcpi_say_value(t, r->src);
+}
+
+/* A pointer to the value, or (keywords) to the rule by the way that was taken, in memory of the checker's. */
+static mcpi_said mcpi_pointer_of(mcpi_checker *k, const mcpi_visit **way, size_t n, bool keywords, const char *last)
+{
+    mcpi_said t;
+    size_t i, most = strlen(last) + 2;
+    for (i = 0; i < n; i++) {
+        const mcp_json *via = way[i]->via, *src = way[i]->node->src, *v = way[i]->v;
+        most += 24;
+        if (keywords && via) most += 2 * ((size_t)via[-1].n + (src->tag & MCPI_MEMBER ? src[-1].n : 0));
+        else if (v->tag & MCPI_MEMBER) most += 2 * (size_t)v[-1].n;
+    }
+    mcpi_said_in(&t, (char *)mcpi_work_alloc(&k->work, most), most);
+    for (i = 0; t.buf && i < n; i++) {
+        const mcp_json *via = way[i]->via, *src = way[i]->node->src, *v = way[i]->v;
+        bool inside = via && src > via && src < mcpi_behind(via);      /* the keyword has several */
+        if (keywords ? !via : way[i]->place != MCPI_CHILD) continue;
+        mcpi_say_words(&t, "/");
+        if (keywords) {
+            mcpi_say_escaped(&t, via[-1].u.text, via[-1].n);
+            if (!inside) continue;
+            mcpi_say_words(&t, "/");
+            v = src;
+        }
+        if (v->tag & MCPI_MEMBER) mcpi_say_escaped(&t, v[-1].u.text, v[-1].n);
+        else mcpi_say_number(&t, keywords ? way[i]->nth : way[i]->item, false);
+    }
+    if (t.buf && *last) { mcpi_say_words(&t, "/"); mcpi_say_words(&t, last); }
+    return t;
+}
+
+/* Is the fault one of kind? Of the value that has the alternatives, or of a member of it; else 0. */
+static uint32_t mcpi_kind_of(mcpi_checker *k, const mcpi_visit *f, const mcpi_visit *whose, int op)
+{
+    bool constant = op == MCPI_KW_CONST || op == MCPI_KW_ENUM;
+    int steps = 0;
+    for (; f && f != whose && mcpi_spend(&k->work, 1); f = f->up) steps += f->place != MCPI_SAME;
+    if (steps == 0 && (constant || op == MCPI_KW_TYPE)) return MCPI_STRANGER;
+    return steps == 1 && constant ? MCPI_OTHER_KIND : 0;
+}
+
+/* How much a fault says that an alternative was not meant. */
+static void mcpi_weigh(mcpi_checker *k, const mcpi_visit *f, int op)
+{
+    uint32_t w = mcpi_kind_of(k, f, k->weighed, op);
+    if (k->weight >= MCPI_STRANGER) return;
+    if (!w && k->weight % MCPI_OTHER_KIND < MCPI_OTHER_KIND - 5) w = op == MCPI_KW_REQUIRED ? 2 : mcpi_is_extra(f) ? 3 : 4;
+    k->weight += w;
+}
+
+/* The sentence was not told before. */
+static bool mcpi_is_news(mcpi_checker *k, const mcpi_said *t)
+{
+    uint32_t h = mcpi_hash(t->buf, t->len);
+    int i;
+    for (i = 0; i < k->told; i++) if (k->hashes[i] == h) return false;
+    k->hashes[k->told++] = h;
+    return true;
+}
+
+/* Puts a sentence where it belongs; the two pointers are NULL for the whole. */
+static void mcpi_put_fault(mcpi_checker *k, const mcpi_said *at, const mcpi_said *rule, const char *text, size_t len)
+{
+    mcp_writer *w = k->errors;
+    if (k->lines) {
+        if (w->len) mcpi_put_bytes(w, "\n", 1);
+        mcpi_put_bytes(w, text, len);
+        return;
+    }
+    mcp_put_object(w, NULL);
+    mcp_put_strn(w, "instanceLocation", at ? at->buf : "", at ? at->len : 0);
+    mcp_put_strn(w, "keywordLocation", rule ? rule->buf : "", rule ? rule->len : 0);
+    mcp_put_strn(w, "error", text, len);
+    mcp_put_end(w);
+}
+
+/* The alternative that the fault is in, or NULL. */
+static const mcpi_visit *mcpi_alternative_of(const mcpi_visit *f)
+{
+    while (f->up && !f->up->told) f = f->up;
+    return f->up ? f : NULL;
+}
+
+static void mcpi_tell(mcpi_checker *k, mcpi_visit *f, const mcpi_rule *r, int op, const mcp_json *what)
+{
+    mcpi_mark mark = mcpi_mark_set(k->work.arena);
+    char buf[1200];
+    mcpi_said t, at, rule;
+    const mcpi_visit **way, *one;
+    size_t n;
+    if (f->mode == MCPI_WEIGH) { mcpi_weigh(k, f, op); return; }
+    one = mcpi_alternative_of(f);
+    if (one && one->up->kinds && !mcpi_kind_of(k, f, one->up, op)) return;
+    if (k->work.status != MCP_OK || (way = mcpi_way(k, f, &n)) == NULL) return;
+    mcpi_said_in(&t, buf, sizeof buf);
+    mcpi_say_path(&t, way, op == MCPI_KW_TYPE && mcpi_is_extra(f) ? n - 1 : n);
+    mcpi_say_words(&t, ": ");
+    mcpi_say_fault(&t, f, r, op, what, &k->work);
+    if (one) {                              /* another one might do */
+        mcpi_say_words(&t, " (alternative ");
+        mcpi_say_number(&t, (uint64_t)one->nth + 1, false);
+        mcpi_say_words(&t, " of ");
+        mcpi_say_number(&t, one->up->rule->n, false);
+        mcpi_say_words(&t, ")");
+    }
+    if (t.full) mcpi_say_mend(&t);
+    if (mcpi_is_news(k, &t)) {
+        at = mcpi_pointer_of(k, way, n, false, "");
+        rule = mcpi_pointer_of(k, way, n, true, op == MCPI_KW_TYPE && !f->node->types ? "" : mcpi_keywords[op].name);
+        if (at.buf && rule.buf) mcpi_put_fault(k, &at, &rule, t.buf, t.len);
+        if (k->told == k->most && k->work.status == MCP_OK) k->work.status = MCP_ERR_INVALID;
+    }
+    mcpi_mark_back(k->work.arena, &mark);
+}
+
+/* The second walk. Returns the status, which is the first one's unless there was no memory. */
+static int mcpi_tell_all(mcpi_checker *k, const mcp_json *value, int status, int max_errors)
+{
+    static const char loop[] = "$: the schema nests too deep here, or refers to itself without end";
+    static const char work[] = "$: to check this takes more work than is allowed", other[] = "$: it does not fit";
+    enum { MOST = 1000 };
+    const char *said = status == MCP_ERR_INVALID ? other : k->visits == MCPI_VISITS_MAX ? loop : work;
+    if (status == MCP_OK || status == MCP_ERR_MEMORY) return status;
+    if (status == MCP_ERR_INVALID) {
+        k->most = max_errors <= 0 ? 10 : max_errors < MOST ? max_errors : MOST;
+        k->hashes = (uint32_t *)mcpi_work_alloc(&k->work, (size_t)k->most * sizeof *k->hashes);
+        if (k->hashes) (void)mcpi_walk(k, value, MCPI_TELL);
+        if (k->work.status == MCP_ERR_MEMORY) return MCP_ERR_MEMORY;
+    }
+    if (!k->told) mcpi_put_fault(k, NULL, NULL, said, strlen(said));
+    return status;
+}
+
+static int mcpi_schema_check(const mcp_schema *s, const mcp_json *value, mcp_arena *scratch, mcp_writer *errors,
+                             int max_errors, bool lines)
+{
+    mcpi_checker k;
+    mcpi_mark mark = mcpi_mark_set(scratch);
+    uint64_t steps = MCPI_STEPS + MCPI_STEPS_EACH * (uint64_t)(mcpi_behind(value) - value);
+    int status;
+    bool fits;
+    memset(&k, 0, sizeof k);
+    k.schema = s;
+    k.work.arena = scratch;
+    k.work.left = steps;
+    fits = mcpi_walk(&k, value, MCPI_QUIET);
+    status = k.work.status != MCP_OK ? k.work.status : fits ? MCP_OK : MCP_ERR_INVALID;
+    mcpi_mark_back(scratch, &mark);
+    if (errors) {
+        k.work.left = steps;
+        k.work.status = MCP_OK;
+        k.errors = errors;
+        k.lines = lines;
+        if (!lines) mcp_put_array(errors, NULL);
+        status = mcpi_tell_all(&k, value, status, max_errors);
+        if (!lines) mcp_put_end(errors);
+        mcpi_mark_back(scratch, &mark);
+    }
+    return status;
+}
+
+int mcp_schema_check(const mcp_schema *s, const mcp_json *value, mcp_arena *scratch, mcp_writer *errors, int max_errors)
+{
+    if (!s || !value || !scratch) return MCP_ERR_ARGUMENT;
+    return s->check(s, value, scratch, errors, max_errors, false);
+}
+
 #endif /* MCP_NO_VALIDATE */
 #ifndef MCP_NO_SANITIZE
 /* ============================================================================================================== *
@@ -9905,6 +12341,10 @@ typedef struct mcpi_feature {
     int ttl_ms, scope;
     mcp_req_fn fn, complete;
     void *user;
+#ifndef MCP_NO_VALIDATE
+    mcp_arena schemas;                      /* a tool's, compiled */
+    const mcp_schema *input, *output;       /* NULL: none, or they are trusted */
+#endif
 } mcpi_feature;
 
 typedef struct mcpi_list {
@@ -10038,6 +12478,9 @@ struct mcp_server {
     char *meta; size_t meta_len;            /* {"io.modelcontextprotocol/serverInfo":{...}} */
     const mcp_json *caps, *empty;           /* declared capabilities; {} */
     mcp_arena fixed;                        /* holds both */
+#ifndef MCP_NO_VALIDATE
+    mcp_arena check;                        /* scratch of checks */
+#endif
 
     mcpi_map methods, watches;
     mcpi_watch *updates;                    /* watches whose change is to be told */
@@ -10152,6 +12595,9 @@ static void mcpi_feature_release(mcp_server *s, mcpi_feature *x)
     mcpi_strfree(&s->alloc, x->text);
     mcpi_free(&s->alloc, x->required, x->required_len);
     mcpi_free(&s->alloc, x->data, x->data_len + 1);
+#ifndef MCP_NO_VALIDATE
+    mcp_arena_free(&x->schemas);
+#endif
     mcpi_strfree(&s->alloc, x->about);
     mcpi_strfree(&s->alloc, (char *)(uintptr_t)x->named.name);
     mcpi_free(&s->alloc, x, sizeof *x);
@@ -10450,6 +12896,51 @@ static int mcpi_send_body(mcp_req *r)
     return mcpi_send_typed(r, "\"complete\"");
 }
 
+#ifndef MCP_NO_VALIDATE
+/* The scratch of checks is kept, but not after an outlier. */
+static int mcpi_check(mcp_server *s, const mcp_schema *schema, const mcp_json *v, mcp_writer *lines)
+{
+    enum { KEPT = 256 * 1024 };
+    int status = schema->check(schema, v, &s->check, NULL, 0, true);
+    if (status != MCP_OK && lines) status = schema->check(schema, v, &s->check, lines, 0, true);
+    if (lines && lines->status != MCP_OK) status = lines->status;
+    if (s->check.total > KEPT) mcp_arena_free(&s->check);
+    return status;
+}
+
+/* Does structured content, as a value or as text, fit what its tool promises? Neither: there is none. If not, that is a
+   fault of this program: r has been answered with an error. */
+static int mcpi_check_output(mcp_req *r, const mcp_json *v, const char *text, size_t n)
+{
+    const mcp_schema *output = r->feature ? r->feature->output : NULL;
+    mcp_writer lines;
+    char why[480];
+    int status = MCP_ERR_INVALID;
+    if (!output) return MCP_OK;
+    mcp_writer_init(&lines, &r->s->alloc, 0);
+    mcp_arena_reset(&r->s->check);
+    if (text) v = mcp_json_parse(&r->s->check, text, n, NULL);
+    if (v) status = mcpi_check(r->s, output, v, &lines);
+    else if (text) status = MCP_ERR_MEMORY;
+    if (status != MCP_OK) {
+        const char *what = !v && !text ? "there is none" : mcp_strerror(status);
+        mcpi_say(why, sizeof why, "tool \"%.*s\": its structured content does not fit outputSchema: %.*s", 64,
+                 r->feature->named.name, lines.len ? (int)(lines.len < 400 ? lines.len : 400) : 400,
+                 lines.len ? lines.buf : what);
+        mcpi_server_log(r->s, 0, why);
+        mcpi_refuse(r, MCPI_INTERNAL_ERROR, why);
+    }
+    mcp_writer_free(&lines);
+    return status;
+}
+#else
+static int mcpi_check_output(mcp_req *r, const mcp_json *v, const char *text, size_t n)
+{
+    (void)r; (void)v; (void)text; (void)n;
+    return MCP_OK;
+}
+#endif
+
 /* A tool result always has content: structured content stands there as text, too. */
 static void mcpi_put_content_of(mcp_req *r, mcp_writer *w, const mcp_json *structured)
 {
@@ -10480,7 +12971,11 @@ static int mcpi_send_value(mcp_req *r, const mcp_json *v)
     bool own_type = mcp_json_get(v, "resultType") != NULL;
     bool content = !mcpi_is_kind(r, MCPI_TOOLS) || mcp_json_get(v, "content");
     mcpi_place p;
-    int rc;
+    int rc = MCP_OK;
+    if (!mcp_json_bool(mcp_json_get(v, "isError"), false) &&
+        (!own_type || mcpi_is(mcp_json_get(v, "resultType"), "complete")))
+        rc = mcpi_check_output(r, mcp_json_get(v, "structuredContent"), NULL, 0);
+    if (rc != MCP_OK) return rc;
     p = mcpi_answer_begin(r->stream, r->batch, r->id);
     w = p.w;
     mcp_put_object(w, "result");
@@ -10732,9 +13227,11 @@ static int mcpi_done(mcp_req *r, bool is_error)
     if (rc != MCP_OK) return rc;
     w = mcpi_pieces(r, &rc);
     if (!w) return rc;
+    if (!r->structured && !is_error && (rc = mcpi_check_output(r, NULL, NULL, 0)) != MCP_OK) return rc;
     if (r->structured) {
         text = mcp_writer_text(&r->extra, &n);
         if (!text) w->status = r->extra.status != MCP_OK ? r->extra.status : MCP_ERR_ARGUMENT;
+        else if (!is_error && (rc = mcpi_check_output(r, NULL, text, n)) != MCP_OK) return rc;
         else if (!content) (void)mcp_req_add_text(r, text, n);
     }
     mcp_put_end(w);
@@ -10763,6 +13260,7 @@ static int mcpi_only_text(mcp_req *r, const char *text, size_t len, bool is_erro
         (void)mcp_req_add_text(r, text, len);
         return mcpi_done(r, false);
     }
+    if (!is_error && (rc = mcpi_check_output(r, NULL, NULL, 0)) != MCP_OK) return rc;
     p = mcpi_answer_begin(r->stream, r->batch, r->id);
     MCPI_PUT_LITERAL(p.w, ",\"result\":{\"content\":[{\"type\":\"text\",\"text\":");
     mcpi_put_quoted(p.w, 0, text ? text : "", len, 0, false);
@@ -11597,15 +14095,28 @@ static bool mcpi_req_call(mcp_req *r, int kind, const char *unknown)
 }
 
 /* Are the arguments what the tool's schema asks for? false: r has been answered with a result that the model can act
-   on. For now what every schema has: the required members. */
+   on, a line for each fault. */
 static bool mcpi_check_args(mcp_req *r)
 {
-    const char *missing = mcpi_missing(r);
+#ifndef MCP_NO_VALIDATE
+    mcp_writer lines;
+    int status;
+    if (!r->feature->input) return true;
+    mcp_writer_init(&lines, &r->s->alloc, 0);
+    mcp_arena_reset(&r->s->check);
+    status = mcpi_check(r->s, r->feature->input, r->args, &lines);
+    if (status == MCP_ERR_MEMORY) mcpi_refuse(r, MCPI_INTERNAL_ERROR, "out of memory");
+    else if (status != MCP_OK) (void)mcpi_only_text(r, lines.buf, lines.len, true);
+    mcp_writer_free(&lines);
+    return status == MCP_OK;
+#else
+    const char *missing = r->s->d.trust_arguments ? NULL : mcpi_missing(r);
     char text[256];
     if (!missing) return true;
     mcpi_say(text, sizeof text, "$: \"%s\" is required", missing);
     (void)mcpi_only_text(r, text, MCP_NTS, true);
     return false;
+#endif
 }
 
 static void mcpi_do_tools_call(mcp_req *r)
@@ -11688,11 +14199,6 @@ static void mcpi_template_fit(const mcpi_part *part, int parts, const char *uri,
             if (fits) can[i] |= (uint64_t)1 << k;
         }
     }
-}
-
-static int mcpi_hex(char c)
-{
-    return c >= '0' && c <= '9' ? c - '0' : (c | 32) >= 'a' && (c | 32) <= 'f' ? (c | 32) - 'a' + 10 : -1;
 }
 
 /* Keeps what stands for a variable, percent-decoded: MCP_OK or MCP_ERR_MEMORY. A NUL would cut it where the program
@@ -13322,6 +15828,9 @@ static mcpi_feature *mcpi_feature_begin(mcpi_form *f, mcp_server *s, int kind, c
     x->kind = kind;
     x->uses = 1;
     x->fn = fn;
+#ifndef MCP_NO_VALIDATE
+    mcp_arena_init(&x->schemas, &s->alloc, 0);
+#endif
     return x;
 }
 
@@ -13448,6 +15957,26 @@ static int mcpi_feature_end(mcpi_form *f, mcpi_feature *x)
     return mcpi_stick(s, f->status);
 }
 
+#ifndef MCP_NO_VALIDATE
+/* Compiles a schema of a tool's, and logs what of it is not enforced. NULL: there is none, or it is refused. */
+static const mcp_schema *mcpi_form_compile(mcpi_form *f, mcpi_feature *x, const char *key, const char *json)
+{
+    const mcp_json *v = json ? mcp_json_copy(&x->schemas, mcpi_form_parse(f, &f->arena, key, json, MCP_JSON_OBJECT)) : NULL;
+    const char *why = mcp_strerror(MCP_ERR_MEMORY), *line, *end;
+    const mcp_schema *schema;
+    char text[640];
+    int status = MCP_ERR_MEMORY;
+    if (!json || f->status != MCP_OK) return NULL;
+    schema = v ? mcpi_schema_compile(&x->schemas, v, &why, &status) : NULL;
+    if (!schema) f->status = mcpi_server_fail(f->s, status, "%s: %s%s%s", f->whose, key, *why == '#' ? "" : ": ", why);
+    for (line = mcp_schema_notes(schema); (end = strchr(line, '\n')) != NULL; line = end + 1) {
+        mcpi_say(text, sizeof text, "%s: %s%.*s", f->whose, key, (int)(end - line), line);
+        mcpi_server_log(f->s, 1, text);
+    }
+    return schema;
+}
+#endif
+
 int mcp_server_tool(mcp_server *s, const mcp_tool *t)
 {
     mcpi_form f;
@@ -13464,7 +15993,13 @@ int mcp_server_tool(mcp_server *s, const mcp_tool *t)
         mcpi_form_json(&f, "annotations", t->annotations, MCP_JSON_OBJECT);
         mcpi_form_looks(&f, t->icons, t->meta);
         mcpi_form_extra(&f, t->extra);
+#ifndef MCP_NO_VALIDATE
+        (void)schema;
+        if (!s->d.trust_arguments) x->input = mcpi_form_compile(&f, x, "inputSchema", t->input_schema);
+        if (!s->d.trust_results) x->output = mcpi_form_compile(&f, x, "outputSchema", t->output_schema);
+#else
         mcpi_feature_required(&f, x, mcp_json_get(schema, "required"));
+#endif
     }
     return mcpi_feature_end(&f, x);
 }
@@ -13671,6 +16206,9 @@ static bool mcpi_server_fill(mcp_server *s, const mcp_server_desc *d)
 {
     int kind;
     mcp_arena_init(&s->fixed, &s->alloc, 0);
+#ifndef MCP_NO_VALIDATE
+    mcp_arena_init(&s->check, &s->alloc, 0);
+#endif
     s->empty = mcp_json_parse(&s->fixed, "{}", 2, NULL);
     if (!s->empty || !mcpi_describe(s, d)) return false;
     if (d->state_key) s->state_key = mcpi_strdup(&s->alloc, (const char *)d->state_key, s->d.state_key_size);
@@ -13777,6 +16315,9 @@ static void mcpi_server_destroy(mcp_server *s)
     }
     mcpi_free(&a, s->state_key, s->d.state_key_size + 1);
     mcp_arena_free(&s->fixed);
+#ifndef MCP_NO_VALIDATE
+    mcp_arena_free(&s->check);
+#endif
     mcpi_strfree(&a, s->info);
     mcpi_strfree(&a, s->meta);
     mcpi_strfree(&a, s->instructions);
@@ -14221,6 +16762,9 @@ typedef struct mcpi_call {
     bool (*each)(const mcp_json *item, void *user);
     mcp_reply_fn fn;
     void *user;
+#ifndef MCP_NO_VALIDATE
+    const mcp_schema *output;
+#endif
     char *text; size_t cap, len[MCPI_PARTS];    /* the parts, if kept; ASK: see mcpi_ask_new */
     int pages, lap, lap_len; uint64_t seen;     /* pages so far, and one that later ones are compared with */
     struct mcpi_call *next;                 /* in the pool, the done list, or a list of questions */
@@ -15110,6 +17654,9 @@ static mcp_id mcpi_client_send(mcp_client *c, const mcp_call *call, mcpi_level *
     k->known = mcpi_word_of(mcpi_client_methods, mcpi_call_method(call));
     k->log_level = call->log_level ? 1 + mcpi_word_of(mcpi_levels, call->log_level) : 0;
     k->waiter = waiter;
+#ifndef MCP_NO_VALIDATE
+    k->output = call->tool ? call->output : NULL;
+#endif
     k->on_progress = call->on_progress;
     k->each = call->each;
     k->fn = call->fn;
@@ -15837,6 +18384,31 @@ static bool mcpi_call_is_optional(const mcpi_call *k)
     return k->each && !k->pages && k->known > MCPI_METHOD_TOOLS_LIST && k->known < MCPI_METHOD_LISTEN;
 }
 
+#ifndef MCP_NO_VALIDATE
+/* Does a tool's result fit the schema that the program has of it? If not, why. */
+static int mcpi_call_check(mcp_client *c, const mcpi_call *k, const mcp_json *result, mcp_arena *a, const char **why)
+{
+    const mcp_json *v = mcp_json_get(result, "structuredContent");
+    mcp_writer lines;
+    char *copy;
+    int status;
+    if (!k->output || mcp_json_bool(mcp_json_get(result, "isError"), false)) return MCP_OK;
+    *why = "the result has no structuredContent";
+    if (!v) return MCP_ERR_INVALID;
+    mcp_writer_init(&lines, &c->d.alloc, 0);
+    status = k->output->check(k->output, v, a, &lines, 0, true);
+    *why = mcp_strerror(status);
+    copy = lines.len ? (char *)mcp_arena_alloc(a, lines.len + 1) : NULL;
+    if (copy) {
+        memcpy(copy, lines.buf, lines.len);
+        copy[lines.len] = 0;
+        *why = copy;
+    }
+    mcp_writer_free(&lines);
+    return status == MCP_OK ? MCP_OK : MCP_ERR_INVALID;
+}
+#endif
+
 /* An answer to a call, valid or not. What it says is taken as it is, and an error object that lacks its
    code or its message is still an error: the one thing that must not happen is that the request stays
    open. */
@@ -15860,6 +18432,10 @@ static void mcpi_call_answer(mcp_client *c, mcpi_call *k, const mcp_msg *m, mcp_
         } else if (!type || mcpi_is(type, "complete")) status = MCP_OK;
         if (status == MCP_OK && in_frame) mcpi_kept_add(c, k, m->result);
         if (status == MCP_OK && k->each && !mcpi_call_page(c, k, m->result)) return;
+#ifndef MCP_NO_VALIDATE
+        if (status == MCP_OK) status = mcpi_call_check(c, k, m->result, a, &why);
+        if (status == MCP_ERR_INVALID) r.message = why;
+#endif
     } else if (m->kind == MCP_MSG_ERROR) {
         status = MCP_ERR_PEER;
         r.code = mcpi_error_code(m->error);
@@ -15877,7 +18453,7 @@ static void mcpi_call_answer(mcp_client *c, mcpi_call *k, const mcp_msg *m, mcp_
         }
     }
     r.status = status;
-    if (status == MCP_OK || status == MCP_ERR_PEER) mcpi_call_end(c, k, &r, in_frame);
+    if (status == MCP_OK || status == MCP_ERR_PEER || status == MCP_ERR_INVALID) mcpi_call_end(c, k, &r, in_frame);
     else mcpi_call_fail(c, k, status, why);
 }
 

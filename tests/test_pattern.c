@@ -75,7 +75,7 @@ TEST(quantifiers)
         { "^a{1}$", "a", 1 }, { "^a{1,1}$", "aa", 0 }, { "^a{0,}$", "aa", 1 }, { "^a{1,}$", "", 0 },
         { "^(?:ab){2}$", "abab", 1 }, { "^(?:ab){2}$", "ababab", 0 }, { "^(?:ab){2,}$", "ab", 0 }, { "^(?:ab){2,}$", "ababab", 1 }, { "^(?:ab){2,3}$", "ab", 0 },
         { "^(?:ab){2,3}$", "ababab", 1 }, { "^(?:ab){2,3}$", "abababab", 0 }, { "^(?:ab){0,2}$", "", 1 }, { "^(?:ab){0,2}$", "abab", 1 }, { "^(?:ab){0,2}$", "aba", 0 },
-        { "^(?:ab){0}$", "", 1 }, { "^(?:ab){0,}c$", "ababc", 1 }, { "^(?:ab)*c$", "c", 1 }, { "^(?:ab)+c$", "c", 0 }, { "^(?:ab)?c$", "abc", 1 },
+        { "^(?:ab){0}$", "", 1 }, { "^(?:abcdef){0}[g]$", "g", 1 }, { "^(?:(?:ab|c[d]){0}|e)$", "e", 1 }, { "^(?:ab){0,}c$", "ababc", 1 }, { "^(?:ab)*c$", "c", 1 }, { "^(?:ab)+c$", "c", 0 }, { "^(?:ab)?c$", "abc", 1 },
         { "^(?:a|b){3}$", "aba", 1 }, { "^(?:a|b){3}$", "ab", 0 }, { "^(?:a|bc){1,2}$", "bcbc", 1 }, { "^(?:a|bc){1,2}$", "bcabc", 0 },
         { "^(?:a*)*$", "aaa", 1 }, { "^(?:a*)+$", "b", 0 }, { "^(?:a?){3}$", "aa", 1 }, { "^(?:a?){3}$", "aaaa", 0 }, { "^(?:){5}$", "", 1 }, { "^(?:|a)+$", "aaa", 1 },
         { "^(?:a{2}){2}$", "aaaa", 1 }, { "^(?:a{2}){2}$", "aaa", 0 }, { "^(?:a{2,3}){2}$", "aaaaa", 1 }, { "^(?:a{2,3}){2}$", "aaaaaaa", 0 }, { "^(a{2,3}b){2}$", "aabaaab", 1 },
@@ -99,7 +99,7 @@ TEST(classes)
         { "^[^\\d]$", "1", 0 }, { "^[^\\D]$", "1", 1 }, { "^[\\D\\d]$", "\xC3\xA9", 1 }, { "^[^\\D\\d]$", "\xC3\xA9", 0 }, { "^[^\\n]+$", "a\xC3\xA9", 1 }, { "[]", "abc", 0 },
         { "^[^]$", "\n", 1 }, { "^[\\]]$", "]", 1 }, { "^[\\-\\^]+$", "^-", 1 }, { "^[\\b]$", "\b", 1 }, { "^[a^]$", "^", 1 }, { "^[.*+?()|{}$/]+$", ".*+?()|{}$/", 1 }, { "[.]", "a", 0 },
         { "^[\xC3\xA0-\xC3\xBF]$", "\xC3\xA9", 1 }, { "^[\xC3\xA0-\xC3\xBF]$", "\xC3\x80", 0 }, { "^[^\xC3\xA0-\xC3\xBF]$", "\xC3\xA9", 0 }, { "^[a-\xC3\xBF]$", "z", 1 }, { "^[a-\xC3\xBF]$", "\xC3\xA9", 1 },
-        { "^[a-\xC3\xBF]$", "A", 0 }, { "^[\xF0\x9F\x90\xB1-\xF0\x9F\x90\xB3]$", "\xF0\x9F\x90\xB2", 1 }, { "^[\xF0\x9F\x90\xB1-\xF0\x9F\x90\xB3]$", "\xF0\x9F\x90\xB4", 0 },
+        { "^[a-\xC3\xBF]$", "A", 0 }, { "^[\xC3\xA0\xC3\xA9]+$", "\xC3\xA9\xC3\xA8", 0 }, { "^\\p{L}+$", "\xCF\x80\xC2\xB2", 0 }, { "^[\xF0\x9F\x90\xB1-\xF0\x9F\x90\xB3]$", "\xF0\x9F\x90\xB2", 1 }, { "^[\xF0\x9F\x90\xB1-\xF0\x9F\x90\xB3]$", "\xF0\x9F\x90\xB4", 0 },
         { "^[\\s\\S]+$", "a\n\xE2\x80\xA8", 1 }, { "^[\\s\\S]$", "\xE2\x80\xA8", 1 }, { "^[^\\s]+$", "a\xE2\x80\xA8", 0 }, { "^[\xC3\xA9\xC3\xA8]+$", "\xC3\xA9\xC3\xA8\xC3\xA9", 1 },
         { "^\\p{L}+$", "a\xCF\x80\xE4\xB8\xAD\xF0\xA0\x80\x80", 1 }, { "^\\p{Letter}$", "1", 0 }, { "^\\P{L}$", "1", 1 }, { "^\\P{L}$", "\xCF\x80", 0 }, { "^[\\p{L}\\p{N}_]+$", "x\xD9\xA3_", 1 },
         { "^[^\\p{L}]$", "\xCF\x80", 0 }, { "^[^\\p{L}]$", "\xD9\xA3", 1 }, { "^\\p{digit}+$", "42\xE0\xA7\xAA\xE0\xA7\xA8", 1 }, { "^\\p{Nd}$", "\xC2\xBD", 0 }, { "^\\p{N}$", "\xC2\xBD", 1 },
@@ -196,6 +196,193 @@ TEST(traits)
     for (i = 0; i < sizeof table / sizeof *table; i++) EQ_INT(mcpi_pattern_traits(table[i].pattern, strlen(table[i].pattern)), table[i].traits);
 }
 
+/* `n` times what is given, in memory that lives until the next call. */
+static const char *times(const char *s, size_t n)
+{
+    static char *all;
+    size_t len = strlen(s), i;
+    free(all);
+    all = (char *)malloc(n * len + 1);
+    if (!all) exit(1);
+    for (i = 0; i < n; i++) memcpy(all + i * len, s, len);
+    all[n * len] = 0;
+    return all;
+}
+
+/* What a search costs: it must find what is said, in at most `each` steps for each character, and say so when it may not take them. */
+static void costs(const char *pattern, const char *text, int found, uint64_t each)
+{
+    const char *reason = "";
+    size_t n = strlen(text);
+    uint64_t left = UINT64_MAX, taken, last;
+    const mcpi_pattern *p;
+    mcp_arena_reset(&arena);
+    p = mcpi_pattern_compile(&arena, pattern, strlen(pattern), &reason);
+    if (!p) printf("/%.60s/: %s\n", pattern, reason);
+    CHECK(p != NULL);
+    if (!p) return;
+    EQ_INT(mcpi_pattern_search(p, text, n, &arena, &left), found);
+    taken = UINT64_MAX - left;
+    if (taken > each * (n + 1)) printf("/%.60s/: %.1f steps for each of %lu characters\n", pattern, (double)taken / (double)(n + 1), (unsigned long)n);
+    CHECK(taken <= each * (n + 1));
+    CHECK(taken <= (uint64_t)p->size * (n + 1));
+    last = taken;
+    EQ_INT(mcpi_pattern_search(p, text, n, &arena, &last), found);
+    EQ_INT(last, 0);
+    left = taken - 1;
+    EQ_INT(mcpi_pattern_search(p, text, n, &arena, &left), MCP_ERR_LIMIT);
+    EQ_INT(left, 0);
+}
+
+/* Patterns and texts that keep a matcher which goes back busy for years. */
+TEST(hostile)
+{
+    costs("(a*)*b", times("a", 100000), 0, 6);
+    costs("^(a+)+$", times("a", 100000), 1, 6);
+    costs("^(?:a|a)*$", times("a", 100000), 1, 7);
+    costs("^(?:a|aa)+$", times("a", 100000), 1, 7);
+    costs("(?:x+x+)+y", times("x", 100000), 0, 9);
+    costs("(?:.*)*(?:.*)*(?:.*)*z", times("ab", 50000), 0, 14);
+    costs("^(?:[^,]*,){0,100}[^,]*x", times("a,", 50000), 0, 500);
+    costs("(?:a?){30}a{30}", times("a", 29), 0, 100);
+    costs("(?:a?){30}a{30}", times("a", 30), 1, 100);
+    costs("(?:(?:(?:(?:a?)*)*)*)*b", times("a", 10000), 0, 14);
+    costs("^.{1,100000}$", times("a", 100000), 1, 6);
+    costs("^.{1,100000}$", times("a", 100001), 0, 6);
+    costs("^(?:[ab]{20,2000}b?)*$", times("ab", 50000), 1, 12);
+    costs("[ab]{3000}c", times("ab", 50000), 0, 5);
+    costs("(?:.a|b){500}z", times("ab", 2000), 0, 2000);
+}
+
+static void around(char *out, size_t size, int way, const char *piece)
+{
+    static const char *const before[] = { "^", "b", "(?:a|ab)[a]{2}", "^(?:" }, *const behind[] = { "$", "b", "[a]{1,3}b", "b?)+$" };
+    snprintf(out, size, "%s%s%s", before[way], piece, behind[way]);
+}
+
+/* Counts that begin at many places at once, against the pattern written out. */
+TEST(counters)
+{
+    static const char *const texts[] = { "xaaaaaaaax", "aabaaabaaaabaaaaab", "abababababab", "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaa", "baab", "aaaabaaaaaabaaa", "" };
+    int least, most, way, i, bad = 0;
+    for (least = 0; least < 7; least++)
+        for (most = least; most < 9; most++)
+            for (way = 0; way < 4; way++) {
+                char counted[64], written[256] = "", a[256], b[1024];
+                if (most == 8) snprintf(counted, sizeof counted, "[a]{%d,}", least);
+                else snprintf(counted, sizeof counted, "[a]{%d,%d}", least, most);
+                for (i = 0; i < least; i++) strcat(written, "a");
+                for (i = least; i < most; i++) strcat(written, most == 8 ? i == least ? "a*" : "" : "(?:a|)");
+                around(a, sizeof a, way, counted);
+                around(b, sizeof b, way, written);
+                for (i = 0; i < (int)(sizeof texts / sizeof *texts); i++)
+                    if (finds(a, texts[i]) != finds(b, texts[i])) {
+                        if (!bad++) printf("/%s/ and /%s/ differ on \"%s\"\n", a, b, texts[i]);
+                    }
+            }
+    EQ_INT(bad, 0);
+    /* as many spans as there can be: a count begins at every second place */
+    EQ_INT(finds("(?:xy)*.{400}z", times("xy", 600)), 0);
+    for (i = 1; i < 40; i++) {
+        char pattern[64], text[128] = "";
+        int k;
+        snprintf(pattern, sizeof pattern, "^(?:..)*[ab]{%d}c", i);
+        for (k = 0; k < 30; k++) strcat(text, k % 7 == 3 ? "ba" : "ab");
+        strcat(text, "c");
+        EQ_INT(finds(pattern, text), i % 2 == 0);
+    }
+}
+
+TEST(limits)
+{
+    char deep[200], wide[70000];
+    const char *reason = NULL;
+    const mcpi_pattern *p;
+    size_t i;
+    for (i = 0; i < 65; i++) deep[i] = '(';
+    for (i = 65; i < 130; i++) deep[i] = ')';
+    EQ_INT(finds_n(deep + 1, 128, "", 0), 1);
+    EQ_INT(finds_n(deep, 130, "", 0), -1);
+    deep[130] = 0;
+    EQ_STR(why(deep), "groups nest too deep");
+    /* a program of exactly so many words, and one more */
+    memset(wide, 'a', sizeof wide);
+    EQ_INT(finds_n(wide, MCPI_PATTERN_MAX - 1, "b", 1), 0);
+    EQ_INT(finds_n(wide, MCPI_PATTERN_MAX, "b", 1), -1);
+    EQ_INT(finds_n(wide, MCPI_PATTERN_MAX - 1, wide, MCPI_PATTERN_MAX - 1), 1);
+    EQ_INT(finds("^(?:ab){4094}$", times("ab", 4094)), 1);
+    EQ_INT(finds("^(?:ab){4094}$", times("ab", 4093)), 0);
+    EQ_INT(finds("^(?:ab){4095}$", ""), -1);
+    EQ_INT(finds("^[ab]{8000}$", times("ab", 4000)), 1);
+    EQ_INT(finds("^[ab]{8000}$", times("ab", 3999)), 0);
+    EQ_INT(finds("[ab]{9000}", ""), -1);
+    EQ_INT(finds("[ab]{5000}[ab]{5000}", ""), -1);
+    EQ_INT(finds("a{1,1000000}b{1000000,}c{0,1000000}", times("a", 9)), 0);
+    /* sets are no part of the program: only the length of the pattern limits them */
+    wide[0] = '[';
+    for (i = 1; i + 2 < sizeof wide; i += 2) { wide[i] = (char)0xC4; wide[i + 1] = (char)(0x80 | (i / 2 & 63)); }
+    wide[i] = ']';
+    EQ_INT(finds_n(wide, i + 1, "x\xC4\xBF", 3), 1);
+    EQ_INT(finds_n(wide, i + 1, "x\xC5\xBF", 3), 0);
+    p = mcpi_pattern_compile(&arena, times("a", ((size_t)1 << 20) + 1), ((size_t)1 << 20) + 1, &reason);
+    CHECK(p == NULL);
+    EQ_STR(reason, "too long");
+}
+
+/* Memory that is missing is told; what a search takes of its arena it gives back. */
+TEST(memory)
+{
+    static const char large[] = "^(?:a[bc]){1000}[^x]{7,700}$";
+    char room[100000];
+    const char *reason = NULL, *text = times("ab", 1010);
+    mcp_arena fixed;
+    size_t size, left, lacking = 0;
+    const mcpi_pattern *p;
+    for (size = 0; size < 20000; size += 100) {
+        mcp_arena_fixed(&fixed, room, size);
+        p = mcpi_pattern_compile(&fixed, large, strlen(large), &reason);
+        if (p) break;
+        EQ_STR(reason, "out of memory");
+    }
+    CHECK(p != NULL && reason == NULL);
+    for (; p; size += 1000) {
+        int found;
+        mcp_arena_fixed(&fixed, room, size);
+        p = mcpi_pattern_compile(&fixed, large, strlen(large), &reason);
+        if (!p) continue;
+        left = fixed.left;
+        found = mcpi_pattern_find(p, text, 2020, &fixed);
+        EQ_INT(fixed.left, left);
+        if (found == MCP_ERR_MEMORY) { lacking++; CHECK(size < 50000); continue; }
+        EQ_INT(found, 1);
+        EQ_INT(mcpi_pattern_find(p, text, 2003, &fixed), 0);
+        break;
+    }
+    CHECK(lacking > 3);
+    /* a small one takes nothing */
+    mcp_arena_fixed(&fixed, room, 400);
+    p = mcpi_pattern_compile(&fixed, "^[a-z]+-\\d{4}$", 14, &reason);
+    CHECK(p != NULL);
+    left = fixed.left;
+    fixed.left = 0;
+    if (p) EQ_INT(mcpi_pattern_find(p, "abc-2026", 8, &fixed), 1);
+}
+
+/* Bytes that are no UTF-8 are U+FFFD each, and nothing is read behind the end. */
+TEST(broken_text)
+{
+    static const char *const broken[] = { "\x80", "\xC3", "\xE4\xB8", "\xF0\x9F\x90", "\xFF", "\xED\xA0\x80", "\xC0\x80" };
+    size_t i, n;
+    for (i = 0; i < sizeof broken / sizeof *broken; i++) {
+        n = strlen(broken[i]);
+        EQ_INT(finds_n("\\ufffd", 6, broken[i], n), 1);
+        EQ_INT(finds_n("[a-z]", 5, broken[i], n), 0);
+        EQ_INT(finds_n(broken[i], n, "\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD", 9), 1);
+        (void)finds_n("[", 1, "", 0);
+    }
+    for (n = 0; n < 6; n++) (void)finds_n("(?<\\u{", n, "", 0);
+}
+
 int main(void)
 {
     mcp_arena_init(&arena, NULL, 0);
@@ -206,6 +393,11 @@ int main(void)
     RUN(everyday);
     RUN(refused);
     RUN(traits);
+    RUN(hostile);
+    RUN(counters);
+    RUN(limits);
+    RUN(memory);
+    RUN(broken_text);
     mcp_arena_free(&arena);
     return test_end();
 }
