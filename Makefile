@@ -28,7 +28,7 @@ RUN      = $(ENV) sh tests/run.sh
 
 EXAMPLES = $(B)/hello_server $(B)/hello_client $(B)/loop_client $(B)/worker_server $(B)/unix_server \
            $(B)/fixed_server $(B)/docs_server $(B)/ask_server \
-           $(B)/ask_client $(B)/sanitize $(B)/mcp
+           $(B)/ask_client $(B)/sanitize $(B)/agent $(B)/mcp
 FIXTURES = $(B)/faults_json $(B)/faults_server $(B)/faults_client \
            $(B)/conformance_server $(B)/conformance_client \
            $(B)/peer_client \
@@ -52,6 +52,7 @@ $(B)/docs_server: examples/docs_server.c
 $(B)/ask_client: examples/ask_client.c
 $(B)/ask_server: examples/ask_server.c
 $(B)/sanitize: examples/sanitize.c
+$(B)/agent: examples/agent.c
 $(B)/mcp: examples/mcp.c
 
 $(FIXTURES): mcp.h
@@ -71,10 +72,10 @@ demo: examples
 
 # Each of these ends with the line `N passed, N failed`. What is missing on this machine is told in a line that begins with "skip".
 test:
-	@PROGRAMS='examples/*.c tests/fixtures/faults_server.c tests/fixtures/scripted_server.c' $(RUN) tests/test_*.c tests/examples.sh tests/readme.sh tests/compile/quick.sh tests/budget.sh tests/stale.sh
+	@PROGRAMS='examples/*.c tests/fixtures/faults_server.c tests/fixtures/scripted_*.c' $(RUN) tests/test_*.c tests/examples.sh tests/readme.sh tests/compile/quick.sh tests/budget.sh tests/stale.sh
 
 check:
-	@LIMIT=900 PROGRAMS='examples/*.c tests/fixtures/faults_*.c tests/fixtures/conformance_*.c tests/fixtures/peer_client.c tests/fixtures/scripted_server.c' $(RUN) tests/test_*.c tests/examples.sh tests/readme.sh tests/budget.sh tests/stale.sh tests/counts.sh \
+	@LIMIT=900 PROGRAMS='examples/*.c tests/fixtures/faults_*.c tests/fixtures/conformance_*.c tests/fixtures/peer_client.c tests/fixtures/scripted_*.c' $(RUN) tests/test_*.c tests/examples.sh tests/readme.sh tests/budget.sh tests/stale.sh tests/counts.sh \
 	    tests/compile/matrix.sh tests/analyze.sh tests/asan.sh tests/msan.sh tests/valgrind.sh tests/m32.sh tests/s390x.sh \
 	    tests/json_suite.sh tests/schema_suite.sh tests/pattern_peer.sh tests/faults.sh tests/wire.sh tests/conformance.sh tests/names.sh tests/peers/check.sh
 

@@ -1171,8 +1171,9 @@ typedef struct mcp_tool_call {
                                                called (MCP_ERR_DECLINED) */
     const char *error;                      /* then a sentence for the model, which mcp_toolbox_result sends */
     const char *id;                         /* the provider's; "" none */
-    const char *name;                       /* as the model knows the tool */
-    const char *server, *tool;              /* as the servers know it; NULL: not known */
+    const char *used;                       /* the name that the model used */
+    const char *name;                       /* the one that it was given, for rules; unknown: as it used */
+    const char *server, *tool;              /* as servers know it; NULL: not known */
     const char *args;                       /* JSON text for mcp_call.args: keys and values as the server wants them */
 } mcp_tool_call;
 /* Takes a call out of what the model has answered: an item of tool_calls (chat completions), an item of `output` of
@@ -20273,13 +20274,16 @@ int mcp_toolbox_call(mcp_toolbox *b, const mcp_json *call, mcp_arena *a, mcp_too
     if (!id) id = mcp_json_get(inner, "id");
     for (i = 0; !args && i < 3; i++) args = mcp_json_get(inner, mcpi_word_at(words, i));
     k->id = mcpi_arena_text(a, mcp_json_str(id, ""));
-    k->name = mcpi_arena_text(a, mcp_json_str(mcp_json_get(inner, "name"), ""));
-    rc = !b ? MCP_ERR_ARGUMENT : k->id && k->name ? MCP_OK : MCP_ERR_MEMORY;
+    k->used = mcpi_arena_text(a, mcp_json_str(mcp_json_get(inner, "name"), ""));
+    rc = !b ? MCP_ERR_ARGUMENT : k->id && k->used ? MCP_OK : MCP_ERR_MEMORY;
     if (!k->id) k->id = "";
-    if (!k->name) k->name = "";
+    if (!k->used) k->used = "";
+    k->name = k->used;
     if (rc != MCP_OK) return mcpi_call_failed(a, k, rc, NULL);
-    x = (const mcpi_name *)(const void *)mcp_names_find(b->names, k->name);
+    x = (const mcpi_name *)(const void *)mcp_names_find(b->names, k->used);
     if (!x) return mcpi_call_failed(a, k, MCP_ERR_UNKNOWN, b->names->error);
+    if (strcmp(x->text, k->used) != 0) k->name = mcpi_arena_text(a, x->text);
+    if (!k->name) { k->name = ""; return mcpi_call_failed(a, k, MCP_ERR_MEMORY, NULL); }
     k->server = mcpi_arena_text(a, x->pub.server);
     k->tool = mcpi_arena_text(a, x->pub.tool);
     args = mcpi_call_args(a, k, args);
@@ -20530,7 +20534,7 @@ int mcp_toolbox_result(mcp_toolbox *b, const mcp_tool_call *k, const mcp_reply *
     mcpi_result r;
     if (!b || !k || !w) return MCP_ERR_ARGUMENT;
     id = k->id ? k->id : "";
-    name = k->name ? k->name : "";
+    name = k->used ? k->used : k->name ? k->name : "";
     memset(&r, 0, sizeof r);
     r.b = b;
     r.w = w;
