@@ -3628,6 +3628,75 @@ static mcpi_item *mcpi_slots_any(const mcpi_slots *t, mcp_id last, size_t *from)
     return NULL;
 }
 
+/* -- names: a hash map of whatever has one ----------------------------------------------------------------------- */
+
+typedef struct mcpi_named { const char *name; size_t len; uint32_t hash; } mcpi_named;
+typedef struct mcpi_map { mcpi_named **cell; size_t cells, count; } mcpi_map;  /* linear probing, at most half full */
+
+static mcpi_named *mcpi_map_find(const mcpi_map *m, const char *name, size_t len)
+{
+    uint32_t h;
+    size_t i;
+    if (m->count == 0) return NULL;
+    h = mcpi_hash(name, len);
+    for (i = h & (m->cells - 1); m->cell[i]; i = (i + 1) & (m->cells - 1)) {
+        mcpi_named *x = m->cell[i];
+        if (x->hash == h && x->len == len && memcmp(x->name, name, len) == 0) return x;
+    }
+    return NULL;
+}
+
+static void mcpi_map_place(mcpi_map *m, mcpi_named *x)
+{
+    size_t i = x->hash & (m->cells - 1);
+    while (m->cell[i]) i = (i + 1) & (m->cells - 1);
+    m->cell[i] = x;
+}
+
+/* x->name and x->len are set; the name must live as long as x is in the map. */
+static bool mcpi_map_add(const mcp_allocator *a, mcpi_map *m, mcpi_named *x)
+{
+    if (m->count * 2 >= m->cells) {
+        mcpi_map big;
+        size_t i;
+        big.cells = m->cells ? m->cells * 2 : 16;
+        big.count = m->count;
+        big.cell = (mcpi_named **)mcpi_zalloc(a, big.cells * sizeof *big.cell);
+        if (!big.cell) return false;
+        for (i = 0; i < m->cells; i++)
+            if (m->cell[i]) mcpi_map_place(&big, m->cell[i]);
+        mcpi_free(a, m->cell, m->cells * sizeof *m->cell);
+        *m = big;
+    }
+    x->hash = mcpi_hash(x->name, x->len);
+    mcpi_map_place(m, x);
+    m->count++;
+    return true;
+}
+
+/* Closes the gap by moving back what had been pushed past it: no tombstones to pile up. */
+static void mcpi_map_remove(mcpi_map *m, mcpi_named *x)
+{
+    size_t mask = m->cells - 1, i, j;
+    for (i = x->hash & mask; m->cell[i] != x; i = (i + 1) & mask)
+        if (!m->cell[i]) return;
+    m->cell[i] = NULL;
+    m->count--;
+    for (j = (i + 1) & mask; m->cell[j]; j = (j + 1) & mask) {
+        size_t home = m->cell[j]->hash & mask;
+        if (((j - home) & mask) < ((j - i) & mask)) continue;
+        m->cell[i] = m->cell[j];
+        m->cell[j] = NULL;
+        i = j;
+    }
+}
+
+static void mcpi_map_free(const mcp_allocator *a, mcpi_map *m)
+{
+    mcpi_free(a, m->cell, m->cells * sizeof *m->cell);
+    memset(m, 0, sizeof *m);
+}
+
 /* Our number in an answer; see mcp_pending_id. */
 static MCP_UNUSED mcp_id mcpi_own_id(const mcp_json *id)
 {
@@ -4716,75 +4785,6 @@ MCP_API size_t mcp_name_join(char *dst, size_t cap, const char *server, const ch
 
    Whatever a handler calls may come back into the server. So nothing that is in use is freed while `nest` says that
    callbacks run: peers and the server itself are marked, and go when the outermost call returns. */
-
-/* -- names: a hash map of whatever has one ----------------------------------------------------------------------- */
-
-typedef struct mcpi_named { const char *name; size_t len; uint32_t hash; } mcpi_named;
-typedef struct mcpi_map { mcpi_named **cell; size_t cells, count; } mcpi_map;  /* linear probing, at most half full */
-
-static mcpi_named *mcpi_map_find(const mcpi_map *m, const char *name, size_t len)
-{
-    uint32_t h;
-    size_t i;
-    if (m->count == 0) return NULL;
-    h = mcpi_hash(name, len);
-    for (i = h & (m->cells - 1); m->cell[i]; i = (i + 1) & (m->cells - 1)) {
-        mcpi_named *x = m->cell[i];
-        if (x->hash == h && x->len == len && memcmp(x->name, name, len) == 0) return x;
-    }
-    return NULL;
-}
-
-static void mcpi_map_place(mcpi_map *m, mcpi_named *x)
-{
-    size_t i = x->hash & (m->cells - 1);
-    while (m->cell[i]) i = (i + 1) & (m->cells - 1);
-    m->cell[i] = x;
-}
-
-/* x->name and x->len are set; the name must live as long as x is in the map. */
-static bool mcpi_map_add(const mcp_allocator *a, mcpi_map *m, mcpi_named *x)
-{
-    if (m->count * 2 >= m->cells) {
-        mcpi_map big;
-        size_t i;
-        big.cells = m->cells ? m->cells * 2 : 16;
-        big.count = m->count;
-        big.cell = (mcpi_named **)mcpi_zalloc(a, big.cells * sizeof *big.cell);
-        if (!big.cell) return false;
-        for (i = 0; i < m->cells; i++)
-            if (m->cell[i]) mcpi_map_place(&big, m->cell[i]);
-        mcpi_free(a, m->cell, m->cells * sizeof *m->cell);
-        *m = big;
-    }
-    x->hash = mcpi_hash(x->name, x->len);
-    mcpi_map_place(m, x);
-    m->count++;
-    return true;
-}
-
-/* Closes the gap by moving back what had been pushed past it: no tombstones to pile up. */
-static void mcpi_map_remove(mcpi_map *m, mcpi_named *x)
-{
-    size_t mask = m->cells - 1, i, j;
-    for (i = x->hash & mask; m->cell[i] != x; i = (i + 1) & mask)
-        if (!m->cell[i]) return;
-    m->cell[i] = NULL;
-    m->count--;
-    for (j = (i + 1) & mask; m->cell[j]; j = (j + 1) & mask) {
-        size_t home = m->cell[j]->hash & mask;
-        if (((j - home) & mask) < ((j - i) & mask)) continue;
-        m->cell[i] = m->cell[j];
-        m->cell[j] = NULL;
-        i = j;
-    }
-}
-
-static void mcpi_map_free(const mcp_allocator *a, mcpi_map *m)
-{
-    mcpi_free(a, m->cell, m->cells * sizeof *m->cell);
-    memset(m, 0, sizeof *m);
-}
 
 /* -- what there is ----------------------------------------------------------------------------------------------- */
 
@@ -9121,10 +9121,10 @@ typedef struct mcpi_call {
     bool fresh, hit;                        /* not from the cache; it is in there */
     unsigned changes;                       /* mcp_client.changes when it was sent */
     int log_level;                          /* 1 + place among mcpi_levels, or 0 */
-    mcp_id listen;                          /* a legacy subscription: what it is part of */
+    mcp_id listen;                          /* a request for a legacy subscription: what it is part of */
     bool shown;                             /* ASK: on_ask has it, or had it */
     unsigned needs;                         /* ASK: MCPI_CAN_... */
-    int rounds;                             /* how often more input was needed; listen: subscriptions under way */
+    int rounds;                             /* how often more input was needed; listen: requests under way */
     struct mcpi_call *asked, *owner;        /* the open questions of a call; ASK: whose it is, NULL: a request */
     const mcp_json *item;                   /* ASK: what is to be shown, while the message is there */
     int known;                              /* place among mcpi_client_methods, or -1 */
@@ -9135,6 +9135,7 @@ typedef struct mcpi_call {
     void *user;
     char *text; size_t cap, len[MCPI_PARTS];    /* the parts, if kept; ASK: see mcpi_ask_new */
     int pages, lap, lap_len; uint64_t seen;     /* pages so far, and one that later ones are compared with */
+    struct mcpi_uris *uris; size_t place;   /* a legacy subscription: its URIs; a request for one of them: which */
     struct mcpi_call *next;                 /* in the pool, the done list, or a list of questions */
 } mcpi_call;
 
@@ -9198,6 +9199,7 @@ struct mcp_client {
 #endif
     mcp_client_desc d;                      /* defaults filled in; its strings are used in new only */
     mcpi_call *asks[MCPI_ASK_CHAINS];       /* questions that were put off, by the server's id */
+    mcpi_map uris;                          /* what legacy subscriptions have asked for */
     mcpi_level level[MCPI_NEST_MAX + 1];
     mcp_reply nested;                       /* for a call that is nested too deep */
 #ifndef MCP_NO_POSIX
@@ -9329,9 +9331,12 @@ static mcpi_call *mcpi_call_new(mcp_client *c, mcpi_entry_kind kind)
     return k;
 }
 
+static void mcpi_uris_free(mcp_client *c, mcpi_call *k);
+
 /* Out of the table and back into the pool, whose buffers have a bound together. */
 static void mcpi_call_free(mcp_client *c, mcpi_call *k)
 {
+    mcpi_uris_free(c, k);
     mcpi_slots_remove(&c->slots, &k->head.item);
     mcpi_slots_remove(&c->slots, &k->page.item);
     if (k->cap > MCPI_KEEP - c->pooled) {
@@ -9426,20 +9431,15 @@ static void mcpi_level_take(mcp_client *c, mcpi_level *to, const mcp_reply *r, b
     mine->id = r->id;
 }
 
-/* A request of our own has ended. If it was a subscription, what it is part of begins after the last of them. */
+static void mcpi_listen_answered(mcp_client *c, mcpi_call *k, size_t place, bool agreed);
+
+/* A request of our own has ended. */
 static void mcpi_call_quiet_end(mcp_client *c, const mcpi_call *k, const mcp_reply *r)
 {
     mcpi_entry *e = (mcpi_entry *)mcpi_slots_get(&c->slots, k->listen);
-    mcpi_call *to = e && e->kind == MCPI_ENTRY_CALL ? e->call : NULL;
-    const char *uri = k->text + k->len[MCPI_PART_METHOD] + sizeof "\"uri\":" - 1;
     if (r->status != MCP_OK)
         mcpi_client_log(c, 1, "%.*s was not done: %s", (int)k->len[MCPI_PART_METHOD], k->text, r->message);
-    if (!to) return;
-    if (r->status == MCP_OK) {
-        if (to->len[MCPI_PART_INPUT]) (void)mcpi_call_add(c, to, ",", 1);
-        (void)mcpi_call_add(c, to, uri, k->len[MCPI_PART_PARAMS] - (sizeof "\"uri\":" - 1));
-    }
-    if (--to->rounds == 0) mcpi_slots_deadline(&c->slots, &to->head.item, MCPI_AT_ONCE);
+    if (e) mcpi_listen_answered(c, e->call, k->place, r->status == MCP_OK);
 }
 
 /* Ends a call. Its object is free before anything is called, so that it cannot be settled again. in_frame:
@@ -9926,7 +9926,7 @@ static void mcpi_call_touch(mcp_client *c, mcpi_call *k, int64_t now)
 }
 
 static int mcpi_client_quiet(mcp_client *c, const char *method, const char *key, const char *value, size_t n,
-                             mcp_id listen);
+                             const mcpi_call *listen);
 static int mcpi_listen_start(mcp_client *c, mcpi_call *k);
 
 /* Puts a call on the wire. Its time starts now: waiting for the handshake has a limit of its own. */
@@ -9952,7 +9952,7 @@ static int mcpi_call_start(mcp_client *c, mcpi_call *k, const mcpi_parts *parts)
     }
     if (k->log_level && !modern && k->log_level != c->log_level && mcp_json_at(c->info, "/capabilities/logging")) {
         const char *level = mcpi_word_at(mcpi_levels, k->log_level - 1);
-        status = mcpi_client_quiet(c, "\"logging/setLevel\"", "level", level, strlen(level), 0);
+        status = mcpi_client_quiet(c, "\"logging/setLevel\"", "level", level, strlen(level), NULL);
         if (status == MCP_OK) c->log_level = k->log_level;
     }
     if (status == MCP_OK) status = mcpi_client_put(c, id, &p, modern, k->progress, k->log_level);
@@ -10060,15 +10060,24 @@ static void mcpi_client_cancelled(mcp_client *c, mcp_id wire, const char *reason
 /* -- subscriptions ----------------------------------------------------------------------------------------------- */
 /* In the modern era a subscription is a request that stays open. A legacy session tells all changes of its lists, and
    those of a resource after resources/subscribe. There the call that stands for a subscription is never on the wire: it
-   sends a request for each URI, and begins when all are answered. A server that is started again gets what waits for
-   the handshake, so subscriptions too.
+   sends a request for each URI, some at a time, and begins when all are answered. Subscriptions can share URIs: each is
+   in the client's map with the number of its users, and the last one gives it back. A server that is started again gets
+   what waits for the handshake, so subscriptions too.
    https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/subscriptions
    https://modelcontextprotocol.io/specification/2025-11-25/server/resources#subscriptions */
 
+#define MCPI_LISTEN_ONCE 64                 /* requests for one subscription that are not answered yet */
+
+typedef struct mcpi_uri { mcpi_named named; size_t users; } mcpi_uri;   /* its text stands behind it */
+typedef struct mcpi_uris {
+    size_t count, next;                     /* before `next` all have been asked for */
+    mcpi_uri *at[1];                        /* NULL: the server does not want to */
+} mcpi_uris;
+
 /* A request of our own to a legacy server, with one string in its params. The method is in quotes; the string is
-   written as JSON. MCP_OK or a status. */
+   written as JSON. listen: whose next URI that is, or NULL. MCP_OK or a status. */
 static int mcpi_client_quiet(mcp_client *c, const char *method, const char *key, const char *value, size_t n,
-                             mcp_id listen)
+                             const mcpi_call *listen)
 {
     mcpi_call *k = mcpi_call_new(c, MCPI_ENTRY_CALL);
     mcpi_parts p;
@@ -10079,7 +10088,8 @@ static int mcpi_client_quiet(mcp_client *c, const char *method, const char *key,
     k->idle = k->max = c->d.timeout_ms;
     k->known = -1;
     k->quiet = true;
-    k->listen = listen;
+    k->listen = listen ? listen->id : 0;
+    k->place = listen ? listen->uris->next : 0;
     mcp_writer_init(&w, &c->d.alloc, 0);
     mcp_put_object(&w, NULL);
     mcp_put_strn(&w, key, value, n);
@@ -10112,25 +10122,102 @@ static const mcp_json *mcpi_listen_filter(const mcpi_call *k, mcp_arena *a)
     return mcp_json_get(mcp_json_parse_inplace(a, text, n + 2, NULL), "notifications");
 }
 
+static bool mcpi_can_subscribe(const mcp_client *c)
+{
+    return mcp_json_bool(mcp_json_at(c->info, "/capabilities/resources/subscribe"), false);
+}
+
+/* One more user of a URI. NULL: no memory. */
+static mcpi_uri *mcpi_uri_use(mcp_client *c, const char *s, size_t n)
+{
+    mcpi_uri *u = (mcpi_uri *)(void *)mcpi_map_find(&c->uris, s, n);
+    if (!u) {
+        u = (mcpi_uri *)mcpi_zalloc(&c->d.alloc, sizeof *u + n + 1);
+        if (!u) return NULL;
+        memcpy(u + 1, s, n);
+        u->named.name = (const char *)(u + 1);
+        u->named.len = n;
+        if (!mcpi_map_add(&c->d.alloc, &c->uris, &u->named)) {
+            mcpi_free(&c->d.alloc, u, sizeof *u + n + 1);
+            return NULL;
+        }
+    }
+    u->users++;
+    return u;
+}
+
+static void mcpi_uri_leave(mcp_client *c, mcpi_uri *u)
+{
+    if (!u || --u->users) return;
+    mcpi_map_remove(&c->uris, &u->named);
+    mcpi_free(&c->d.alloc, u, sizeof *u + u->named.len + 1);
+}
+
+static size_t mcpi_uris_size(size_t count)
+{
+    return sizeof(mcpi_uris) + count * sizeof(mcpi_uri *);
+}
+
+static void mcpi_uris_free(mcp_client *c, mcpi_call *k)
+{
+    size_t i;
+    if (!k->uris) return;
+    for (i = 0; i < k->uris->count; i++) mcpi_uri_leave(c, k->uris->at[i]);
+    mcpi_free(&c->d.alloc, k->uris, mcpi_uris_size(k->uris->count));
+    k->uris = NULL;
+}
+
+/* Asks for the next URIs, or sees that all have been answered. MCP_OK or a status. */
+static int mcpi_listen_more(mcp_client *c, mcpi_call *k)
+{
+    mcpi_uris *l = k->uris;
+    for (; l && l->next < l->count && k->rounds < MCPI_LISTEN_ONCE; l->next++, k->rounds++) {
+        const mcpi_uri *u = l->at[l->next];
+        int status = mcpi_client_quiet(c, "\"resources/subscribe\"", "uri", u->named.name, u->named.len, k);
+        if (status != MCP_OK) return status;
+    }
+    if (!k->rounds) mcpi_slots_deadline(&c->slots, &k->head.item, MCPI_AT_ONCE);
+    return MCP_OK;
+}
+
 static int mcpi_listen_start(mcp_client *c, mcpi_call *k)
 {
     mcp_arena a;
-    const mcp_json *filter, *uri;
+    const mcp_json *filter, *list, *uri;
     int status = MCP_OK;
     mcp_arena_init(&a, &c->d.alloc, 0);
     filter = mcpi_listen_filter(k, &a);
-    if (!filter) status = MCP_ERR_MEMORY;
+    list = mcp_json_get(filter, "resourceSubscriptions");
     k->end = MCP_NEVER;
-    if (mcp_json_bool(mcp_json_at(c->info, "/capabilities/resources/subscribe"), false))
-        for (uri = mcp_json_first(mcp_json_get(filter, "resourceSubscriptions")); uri; uri = mcp_json_next(uri)) {
+    if (filter && mcp_json_size(list) && mcpi_can_subscribe(c))
+        k->uris = (mcpi_uris *)mcpi_zalloc(&c->d.alloc, mcpi_uris_size(mcp_json_size(list)));
+    if (!filter || (mcp_json_size(list) && mcpi_can_subscribe(c) && !k->uris)) status = MCP_ERR_MEMORY;
+    if (k->uris) {
+        k->uris->count = mcp_json_size(list);
+        for (uri = mcp_json_first(list); uri && status == MCP_OK; uri = mcp_json_next(uri)) {
             size_t n = 0;
             const char *s = mcp_json_text(uri, &n);
-            if (status == MCP_OK) status = mcpi_client_quiet(c, "\"resources/subscribe\"", "uri", s, n, k->id);
-            if (status == MCP_OK) k->rounds++;
+            mcpi_uri *u = mcpi_uri_use(c, s ? s : "", n);
+            if (!u) status = MCP_ERR_MEMORY;
+            k->uris->at[k->uris->next++] = u;
         }
+        k->uris->next = 0;
+    }
     mcp_arena_free(&a);
-    if (status == MCP_OK && !k->rounds) mcpi_slots_deadline(&c->slots, &k->head.item, MCPI_AT_ONCE);
-    return status;
+    return status == MCP_OK ? mcpi_listen_more(c, k) : status;
+}
+
+/* One URI was agreed to, or not. */
+static void mcpi_listen_answered(mcp_client *c, mcpi_call *k, size_t place, bool agreed)
+{
+    int status = MCP_OK;
+    k->rounds--;
+    if (!agreed) {
+        mcpi_uri_leave(c, k->uris->at[place]);
+        k->uris->at[place] = NULL;
+    }
+    if (c->phase == MCPI_PHASE_READY && c->status == MCP_OK) status = mcpi_listen_more(c, k);
+    if (status != MCP_OK) mcpi_call_later(c, k, status, NULL);
 }
 
 /* A legacy subscription has begun: on_notify hears of it as it would in the modern era. */
@@ -10141,7 +10228,7 @@ static void mcpi_listen_begun(mcp_client *c, mcpi_call *k)
     mcp_arena a;
     mcp_writer w;
     const mcp_json *filter, *params;
-    size_t at = 0, i;
+    size_t i;
     mcp_arena_init(&a, &c->d.alloc, 0);
     mcp_writer_init(&w, &c->d.alloc, 0);
     mcpi_slots_deadline(&c->slots, &k->head.item, MCP_NEVER);
@@ -10157,10 +10244,12 @@ static void mcpi_listen_begun(mcp_client *c, mcpi_call *k)
             && mcp_json_bool(mcp_json_at(c->info, mcpi_word_at(pointers, (int)i)), false))
             mcp_put_bool(&w, list, true);
     }
-    if (k->len[MCPI_PART_INPUT]) {
-        for (i = 0; i < MCPI_PART_INPUT; i++) at += k->len[i];
+    if (k->uris) {
         mcp_put_array(&w, "resourceSubscriptions");
-        mcpi_put_bytes(&w, k->text + at, k->len[MCPI_PART_INPUT]);
+        for (i = 0; i < k->uris->count; i++) {
+            const mcpi_uri *u = k->uris->at[i];
+            if (u) mcp_put_strn(&w, NULL, u->named.name, u->named.len);
+        }
         mcp_put_end(&w);
     }
     mcp_put_end(&w);
@@ -10176,39 +10265,18 @@ static void mcpi_listen_begun(mcp_client *c, mcpi_call *k)
     mcp_arena_free(&a);
 }
 
-/* Does another subscription want it? */
-static bool mcpi_listen_shared(mcp_client *c, const mcpi_call *but, const mcp_json *uri)
+/* A legacy subscription is cancelled: what it alone has asked for is given back. */
+static void mcpi_listen_stop(mcp_client *c, mcpi_call *k)
 {
-    mcpi_entry *e;
-    size_t from = 0;
-    bool found = false;
-    for (; !found && (e = (mcpi_entry *)mcpi_slots_any(&c->slots, c->slots.last, &from)) != NULL; from++) {
-        mcp_arena a;
-        const mcp_json *v;
-        if (e->kind != MCPI_ENTRY_CALL || e->call == but || e->call->known != MCPI_METHOD_LISTEN) continue;
-        mcp_arena_init(&a, &c->d.alloc, 0);
-        v = mcp_json_get(mcpi_listen_filter(e->call, &a), "resourceSubscriptions");
-        for (v = mcp_json_first(v); v && !found; v = mcp_json_next(v)) found = mcpi_equal(v, uri);
-        mcp_arena_free(&a);
+    size_t i;
+    for (i = 0; c->phase == MCPI_PHASE_READY && k->uris && i < k->uris->next; i++) {
+        const mcpi_uri *u = k->uris->at[i];
+        if (u && u->users == 1)
+            (void)mcpi_client_quiet(c, "\"resources/unsubscribe\"", "uri", u->named.name, u->named.len, NULL);
+        mcpi_uri_leave(c, k->uris->at[i]);
+        k->uris->at[i] = NULL;
     }
-    return found;
-}
-
-/* A legacy subscription is cancelled. */
-static void mcpi_listen_stop(mcp_client *c, const mcpi_call *k)
-{
-    mcp_arena a;
-    const mcp_json *uri;
-    if (c->phase != MCPI_PHASE_READY
-        || !mcp_json_bool(mcp_json_at(c->info, "/capabilities/resources/subscribe"), false)) return;
-    mcp_arena_init(&a, &c->d.alloc, 0);
-    uri = mcp_json_first(mcp_json_get(mcpi_listen_filter(k, &a), "resourceSubscriptions"));
-    for (; uri; uri = mcp_json_next(uri)) {
-        size_t n = 0;
-        const char *s = mcp_json_text(uri, &n);
-        if (!mcpi_listen_shared(c, k, uri)) (void)mcpi_client_quiet(c, "\"resources/unsubscribe\"", "uri", s, n, 0);
-    }
-    mcp_arena_free(&a);
+    mcpi_uris_free(c, k);
 }
 
 static void mcpi_call_answer(mcp_client *c, mcpi_call *k, const mcp_msg *m, mcp_arena *a, bool in_frame);
@@ -11486,7 +11554,7 @@ static bool mcpi_client_mourn(mcp_client *c)
         } else if (e->kind == MCPI_ENTRY_CALL && k->known == MCPI_METHOD_LISTEN) {
             mcpi_call_unwire(c, k);
             mcpi_slots_deadline(&c->slots, &k->head.item, MCP_NEVER);
-            k->len[MCPI_PART_INPUT] = 0;
+            mcpi_uris_free(c, k);
             k->end = k->rounds = 0;
             k->acked = false;
         }
@@ -11864,6 +11932,7 @@ static void mcpi_client_destroy(mcp_client *c)
     while (c->phase != MCPI_PHASE_ENDED) mcpi_client_pump(c, -1);
     mcpi_stream_free(&c->st);
     mcpi_slots_free(&c->slots);
+    mcpi_map_free(&a, &c->uris);
     while (c->kept_old) mcpi_kept_evict(c, c->kept_old);
     while ((k = c->pool) != NULL) {
         c->pool = k->next;

@@ -959,9 +959,8 @@ TEST(listen_legacy)
     EQ_INT(r2.status, MCP_ERR_CANCELLED);
     EQ_INT(mcp_client_cancel(c, a, NULL), MCP_OK);
     turns(c, 1);
-    CHECK(has(hear(&p), "\"method\":\"resources/unsubscribe\",\"params\":{\"uri\":\"file:///a\"}}"));
-    CHECK(has(hear(&p), "resources/unsubscribe"));
-    EQ_STR(hear(&p), "");
+    CHECK(has(hear(&p), "\"method\":\"resources/unsubscribe\",\"params\":{\"uri\":\"file:///\\\"b\\\"\"}}"));
+    EQ_STR(hear(&p), "");                                    /* the other one was refused */
     EQ_INT(r.status, MCP_ERR_CANCELLED);
     heard.n = 0;
     a = mcp_client_listen(c, MCP_LIST_TOOLS, NULL, note, &r); /* nothing to ask for; cancelled inside of its first word */
@@ -1038,6 +1037,113 @@ TEST(listen_to_many)
     EQ_INT(mcp_client_stats(c).pending, 2);
     done(c, &p);
     EQ_INT(r.calls, 1);
+}
+
+/* A server is asked for so many at a time, and whatever the order of its answers, the order of the URIs is kept. */
+static const char **uris_of(int n, int first)
+{
+    const char **list = (const char **)malloc((size_t)(n + 1) * sizeof *list);
+    char *text = (char *)malloc((size_t)n * 16);
+    int i;
+    for (i = 0; i < n; i++) {
+        snprintf(text + 16 * i, 16, "x:%d", first + i);
+        list[i] = text + 16 * i;
+    }
+    list[n] = NULL;
+    return list;
+}
+
+static void uris_free(const char **list) { free((void *)(uintptr_t)list[0]); free((void *)(uintptr_t)list); }
+
+TEST(listen_in_portions)
+{
+    enum { N = 200, ONCE = 64 };
+    peer p;
+    result r;
+    mcp_client *c = listening(&p, MCP_ERA_LEGACY, SUBSCRIBABLE);
+    const char **list = uris_of(N, 0), *s;
+    long long id[N];
+    char uri[32];
+    int asked, answered = 0, i;
+    mcp_id a;
+    memset(&r, 0, sizeof r);
+    a = mcp_client_listen(c, 0, list, note, &r);
+    for (asked = 0; answered < N; answered += i) {
+        turns(c, 1);
+        for (i = asked; *(s = hear(&p)) != 0; i++) {
+            snprintf(uri, sizeof uri, "\"uri\":\"x:%d\"}", i);
+            CHECK(i < N && has(s, "resources/subscribe") && has(s, uri));
+            id[i % N] = id_of(s);
+        }
+        asked = i;
+        EQ_INT(asked, answered + ONCE < N ? answered + ONCE : N);
+        EQ_INT(heard.n, 0);
+        for (i = 0; i < 7 && answered + i < asked; i++) {               /* the last first; one in ten is refused */
+            int k = asked - 1 - i;
+            if (asked < N || asked - answered > 7) { k = answered + i; }
+            if (k % 10 == 3) refuse(&p, id[k], -32002, NULL); else reply(&p, id[k], "{}");
+        }
+    }
+    turns(c, 2);
+    EQ_INT(heard.n, 1);
+    CHECK(has(heard.params, "\"resourceSubscriptions\":[\"x:0\",\"x:1\",\"x:2\",\"x:4\","));
+    EQ_INT(mcp_client_cancel(c, a, NULL), MCP_OK);                      /* what was refused is not given back */
+    turns(c, 1);
+    for (i = 0; *(s = hear(&p)) != 0; i++) CHECK(has(s, "resources/unsubscribe") && !has(s, "x:3\""));
+    EQ_INT(i, N - N / 10);
+    EQ_INT(r.status, MCP_ERR_CANCELLED);
+    a = mcp_client_listen(c, 0, list, note, &r);                        /* cancelled while only some were asked for */
+    turns(c, 1);
+    while (*hear(&p)) { }
+    EQ_INT(mcp_client_cancel(c, a, NULL), MCP_OK);
+    turns(c, 1);
+    for (i = 0; *(s = hear(&p)) != 0; i++) CHECK(has(s, "resources/unsubscribe"));
+    EQ_INT(i, ONCE);
+    EQ_INT(heard.n, 1);
+    uris_free(list);
+    done(c, &p);
+}
+
+/* Many that share their URIs: each is given back once, by the last that has it. */
+TEST(listens_that_share)
+{
+    enum { N = 3000 };
+    peer p;
+    result r;
+    mcp_client_desc d = desc_of(&p, MCP_ERA_LEGACY);
+    mcp_client *c;
+    const char **list = uris_of(N, 0), **last = uris_of(N, N / 2), *s;
+    mcp_id a, b, b2;
+    int i, n;
+    memset(&r, 0, sizeof r);
+    memset(&heard, 0, sizeof heard);
+    d.on_notify = on_notify;
+    c = mcp_client_new(&d);
+    turns(c, 1);
+    reply(&p, id_of(hear(&p)), SUBSCRIBABLE);
+    turns(c, 1);
+    (void)hear(&p);
+    a = mcp_client_listen(c, 0, list, note, &r);
+    b = mcp_client_listen(c, 0, last, note, &r);
+    b2 = mcp_client_listen(c, 0, last, note, &r);
+    for (n = 0, i = 0; heard.n < 3 && i < 10000; i++) {
+        turns(c, 1);
+        for (; *(s = hear(&p)) != 0; n++) reply(&p, id_of(s), "{}");
+    }
+    EQ_INT(heard.n, 3);
+    EQ_INT(n, 3 * N);
+    EQ_INT(mcp_client_cancel(c, b, NULL), MCP_OK);
+    turns(c, 1);
+    EQ_STR(hear(&p), "");
+    EQ_INT(mcp_client_cancel(c, a, NULL), MCP_OK);          /* both at once: neither is left to the other */
+    EQ_INT(mcp_client_cancel(c, b2, NULL), MCP_OK);
+    turns(c, 1);
+    for (n = 0; *(s = hear(&p)) != 0; n++) CHECK(has(s, "resources/unsubscribe"));
+    EQ_INT(n, N + N / 2);
+    EQ_INT(r.calls, 3);
+    uris_free(list);
+    uris_free(last);
+    done(c, &p);
 }
 
 /* -- kept results ------------------------------------------------------------------------------------------------------- */
@@ -1333,6 +1439,8 @@ int main(void)
     RUN(listen_legacy);
     RUN(listen_early);
     RUN(listen_to_many);
+    RUN(listen_in_portions);
+    RUN(listens_that_share);
     RUN(kept_results);
     RUN(kept_pages);
     RUN(kept_bounds);
