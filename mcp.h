@@ -490,7 +490,9 @@ typedef struct mcp_server_desc {
     const char *icons;                      /* JSON text: [{"src": "https://..."}] */
     const char *instructions;               /* for the model: how to use this server */
     const char *capabilities;               /* JSON object; what follows from the registry is added to it: a server that
-                                               starts without tools says MCP_JSON({"tools": {"listChanged": true}}) */
+                                               starts without tools says MCP_JSON({"tools": {"listChanged": true}});
+                                               with false for that, or for "subscribe" of resources, it tells no such
+                                               changes */
     mcp_io io;                              /* default: stdin and stdout, guarded: see mcp_server_new */
     bool no_stdio;                          /* neither io nor listen: peers come by mcp_server_attach alone */
     const char *listen;                     /* "unix:/run/x.sock": a listening socket instead of io; framing as on
@@ -6106,6 +6108,13 @@ static bool mcpi_has_list(const mcp_server *s, int kind)
     return l->count > 0 || l->said || other->count > 0 || other->said;
 }
 
+/* Does it tell changes of this list, or (subscribe) of its resources? It does, unless the program has said no. */
+static bool mcpi_offers(const mcp_server *s, int kind, const char *what)
+{
+    const mcp_json *said = mcp_json_get(mcp_json_get(s->caps, mcpi_word_at(mcpi_list_names, kind)), what);
+    return mcpi_has_list(s, kind) && (!said || mcp_json_bool(said, false));
+}
+
 /* What the registry says, and over it what the program declared. */
 static void mcpi_put_capabilities(mcp_server *s, mcp_writer *w)
 {
@@ -6300,7 +6309,8 @@ static void mcpi_do_listen(mcp_req *r)
         return;
     }
     for (kind = 0; kind <= MCPI_PROMPTS; kind++)
-        if (mcp_json_bool(mcp_json_get(f, mcpi_word_at(mcpi_filter_flags, kind)), false) && mcpi_has_list(r->s, kind))
+        if (mcp_json_bool(mcp_json_get(f, mcpi_word_at(mcpi_filter_flags, kind)), false)
+            && mcpi_offers(r->s, kind, "listChanged"))
             r->filter |= 1u << kind;
     if (r->batch) {                         /* all other answers would wait for its end */
         mcpi_refuse(r, MCPI_INVALID_REQUEST, "subscriptions/listen must not be part of a batch");
@@ -6312,7 +6322,7 @@ static void mcpi_do_listen(mcp_req *r)
         return;
     }
     uris = mcp_json_at(r->params, "/notifications/resourceSubscriptions");         /* the copy */
-    if (!mcpi_has_list(r->s, MCPI_RESOURCES)) uris = NULL;
+    if (!mcpi_offers(r->s, MCPI_RESOURCES, "subscribe")) uris = NULL;
     mcp_json_each(u, uris)
         if (rc == MCP_OK) {
             rc = mcpi_may_watch(r, u);
@@ -6354,6 +6364,10 @@ static void mcpi_do_subscribe(mcp_req *r)
     const char *text = mcp_json_text(uri, &n);
     mcpi_sub *b;
     int rc = MCP_OK;
+    if (!mcpi_offers(r->s, MCPI_RESOURCES, "subscribe")) {
+        mcpi_refuse(r, MCPI_METHOD_NOT_FOUND, "this server has no subscriptions");
+        return;
+    }
     if (mcp_json_type(uri) != MCP_JSON_STRING) {
         mcpi_refuse(r, MCPI_INVALID_PARAMS, "params.uri is not a string");
         return;
@@ -6493,6 +6507,10 @@ static bool mcpi_req_call(mcp_req *r, int kind, const char *unknown)
 {
     size_t n = 0;
     const char *name = mcp_json_text(r->name, &n);
+    if (r->modern && !mcpi_has_list(r->s, kind)) {
+        mcpi_refuse(r, MCPI_METHOD_NOT_FOUND, "this server has nothing of the kind");
+        return false;
+    }
     if (mcp_json_type(r->name) != MCP_JSON_STRING) {
         mcpi_refuse(r, MCPI_INVALID_PARAMS, "params.name is not a string");
         return false;
@@ -6691,6 +6709,15 @@ static int mcpi_not_found(mcp_req *r, const char *message, const mcp_json *uri)
     mcp_put_end(&r->extra);
     data = mcp_writer_text(&r->extra, NULL);
     return mcp_req_error(r, r->modern ? MCPI_INVALID_PARAMS : MCPI_RESOURCE_NOT_FOUND, message, data ? data : "{}");
+}
+
+/* Stands in for a method that a server declares before it has anything to use it on: small, since every server has it. */
+static void mcpi_do_unknown(mcp_req *r)
+{
+    const mcp_json *uri = mcp_json_get(r->params, "uri");
+    if (strcmp(r->method, "resources/read") == 0 && mcp_json_type(uri) == MCP_JSON_STRING)
+        (void)mcpi_not_found(r, mcpi_no_resource, uri);
+    else mcpi_refuse(r, MCPI_INVALID_PARAMS, "there is nothing of that name");
 }
 
 static void mcpi_do_read(mcp_req *r)
@@ -7975,7 +8002,7 @@ static void mcpi_tell_list(mcp_conn *c, int kind)
                                   "notifications/prompts/list_changed\0";
     const char *method = mcpi_word_at(methods, kind);
     size_t i;
-    if (c->initialized && mcpi_has_list(c->s, kind))
+    if (c->initialized && mcpi_offers(c->s, kind, "listChanged"))
         (void)mcpi_conn_broke(c, mcpi_send_note(c->s, &c->st, method, NULL));
     for (i = 0; i < c->inflight.cells; i++) {
         mcp_req *r = mcpi_req_of_key(c->inflight.cell[i]);
@@ -8331,10 +8358,17 @@ static bool mcpi_method_have(mcp_server *s, const char *name, unsigned flags, in
 }
 
 /* The method that an entry is used by. */
-static void mcpi_feature_method(mcpi_form *f, const char *name, unsigned flags, void (*run)(mcp_req *))
+static void mcpi_feature_method(mcpi_form *f, const char *name, void (*run)(mcp_req *))
 {
-    if (f->status == MCP_OK && !mcpi_method_have(f->s, name, flags, 0, run))
+    if (f->status == MCP_OK && !mcpi_method_have(f->s, name, 0, 0, run))
         f->status = mcpi_server_fail(f->s, MCP_ERR_MEMORY, "%s: out of memory", f->whose);
+}
+
+static bool mcpi_have_resources(mcp_server *s, void (*read)(mcp_req *))
+{
+    return mcpi_method_have(s, "resources/read", 0, 0, read) &&
+           mcpi_method_have(s, "resources/subscribe", MCPI_ONLY_LEGACY, 0, mcpi_do_subscribe) &&
+           mcpi_method_have(s, "resources/unsubscribe", MCPI_ONLY_LEGACY, 0, mcpi_do_subscribe);
 }
 
 static void mcpi_feature_completes(mcpi_form *f, mcpi_feature *x, mcp_req_fn complete)
@@ -8342,7 +8376,7 @@ static void mcpi_feature_completes(mcpi_form *f, mcpi_feature *x, mcp_req_fn com
     x->complete = complete;
     if (!complete) return;
     f->s->has_completions = true;
-    mcpi_feature_method(f, "completion/complete", 0, mcpi_do_complete);
+    mcpi_feature_method(f, "completion/complete", mcpi_do_complete);
 }
 
 /* Ends what begin began: the entry is in its list, complete, or it is not there at all. */
@@ -8401,7 +8435,7 @@ int mcp_server_prompt(mcp_server *s, const mcp_prompt *p)
                 f.status = mcpi_server_fail(s, MCP_ERR_ARGUMENT, "%s: arguments: each is an object with a name", whose);
         mcpi_feature_required(&f, x, arguments);
         if (p->description) x->about = mcpi_form_copy(&f, p->description, MCP_NTS);
-        mcpi_feature_method(&f, "prompts/get", 0, mcpi_do_prompts_get);
+        mcpi_feature_method(&f, "prompts/get", mcpi_do_prompts_get);
     }
     return mcpi_feature_end(&f, x);
 }
@@ -8450,9 +8484,8 @@ int mcp_server_resource(mcp_server *s, const mcp_resource *d)
         else if (d->data && f.status == MCP_OK)
             f.status = mcpi_server_fail(s, MCP_ERR_ARGUMENT, "%s: a template has fn, and no data", whose);
         if (d->mime) x->about = mcpi_form_copy(&f, d->mime, MCP_NTS);
-        mcpi_feature_method(&f, "resources/read", 0, mcpi_do_read);
-        mcpi_feature_method(&f, "resources/subscribe", MCPI_ONLY_LEGACY, mcpi_do_subscribe);
-        mcpi_feature_method(&f, "resources/unsubscribe", MCPI_ONLY_LEGACY, mcpi_do_subscribe);
+        if (f.status == MCP_OK && !mcpi_have_resources(s, mcpi_do_read))
+            f.status = mcpi_server_fail(s, MCP_ERR_MEMORY, "%s: out of memory", whose);
     }
     return mcpi_feature_end(&f, x);
 }
@@ -8591,6 +8624,9 @@ static bool mcpi_server_fill(mcp_server *s, const mcp_server_desc *d)
     for (kind = 0; kind < MCPI_KINDS; kind++)
         s->lists[kind].said =
             mcpi_says(s, mcpi_word_at(mcpi_list_names, kind == MCPI_TEMPLATES ? MCPI_RESOURCES : kind));
+    if (mcpi_says(s, "resources") && !mcpi_have_resources(s, mcpi_do_unknown)) return false;
+    if (mcpi_says(s, "prompts") && !mcpi_method_have(s, "prompts/get", 0, 0, mcpi_do_unknown)) return false;
+    if (mcpi_says(s, "completions") && !mcpi_method_have(s, "completion/complete", 0, 0, mcpi_do_unknown)) return false;
     return mcpi_method_have(s, "initialize", MCPI_ONLY_LEGACY | MCPI_FIXED | MCPI_EARLY, 0, mcpi_do_initialize) &&
            mcpi_method_have(s, "ping", MCPI_ONLY_LEGACY | MCPI_FIXED | MCPI_EARLY, 0, mcpi_do_ping) &&
            mcpi_method_have(s, "server/discover", MCPI_ONLY_MODERN | MCPI_FIXED, 0, mcpi_do_discover) &&
