@@ -868,7 +868,8 @@ typedef struct mcp_client_desc {
        Of an elicitation, params.message is what to ask and params.requestedSchema the form. The answer is "accept"
        unless you write another `action`: mcp_put_object(result, "content"); mcp_put_bool(result, "sure", true);
        mcp_put_end(result); return MCP_OK. Its `content` gets the defaults of the members that you left out, and is then
-       checked against what was asked for: one that does not fit is not sent (see mcp_client_answer). mode "url":
+       checked against what was asked for: one that does not fit is not sent (see mcp_client_answer), nor a model's
+       message without role, model and content, or a root that is no file:// URI. mode "url":
        MCP_OK says that the user agreed to open params.url. If the server has refused a call until that is done (error
        -32042), MCP_OK sends the call again: return MCP_ERR_AGAIN until the user is through, or until the server says so
        by itself.
@@ -10557,6 +10558,56 @@ static int mcpi_put_elicited(mcp_client *c, mcp_writer *w, const mcp_json *schem
     return w->status == MCP_OK ? MCP_OK : mcpi_client_say_status(c, w->status);
 }
 
+static bool mcpi_has_str(const mcp_json *v, const char *key)
+{
+    return mcp_json_type(mcp_json_get(v, key)) == MCP_JSON_STRING;
+}
+
+/* NULL, or what is wrong with a block of what a model said; a version that is older than 2025-11-25 has fewer kinds. */
+static const char *mcpi_said_fault(const mcp_json *b, int version)
+{
+    int kind = mcpi_word_of("text\0image\0audio\0tool_use\0tool_result\0", mcp_json_str(mcp_json_get(b, "type"), NULL));
+    bool fits = false;
+    if ((kind == 2 && version > MCPI_VERSION_BATCHES) || (kind > 2 && version > MCPI_VERSION_LEGACY))
+        return "its content is of a type that this protocol version does not have";
+    if (kind == 0) fits = mcpi_has_str(b, "text");
+    else if (kind == 1 || kind == 2) fits = mcpi_has_str(b, "data") && mcpi_has_str(b, "mimeType");
+    else if (kind == 3)
+        fits = mcpi_has_str(b, "id") && mcpi_has_str(b, "name")
+               && mcp_json_type(mcp_json_get(b, "input")) == MCP_JSON_OBJECT;
+    else if (kind == 4)
+        fits = mcpi_has_str(b, "toolUseId") && mcp_json_type(mcp_json_get(b, "content")) == MCP_JSON_ARRAY;
+    else return "its content is none of text, image, audio, tool_use and tool_result";
+    return fits ? NULL : "its content lacks a member, or has one of another type";
+}
+
+/* NULL, or what is wrong with a model's message: https://modelcontextprotocol.io/specification/2026-07-28/client/sampling */
+static const char *mcpi_sampled_fault(const mcp_json *answer, int version)
+{
+    const mcp_json *role = mcp_json_get(answer, "role"), *content = mcp_json_get(answer, "content"), *b;
+    const char *fault = NULL;
+    if (!mcpi_is(role, "user") && !mcpi_is(role, "assistant")) return "its role is neither user nor assistant";
+    if (!mcpi_has_str(answer, "model")) return "it has no model, a string";
+    if (mcp_json_get(answer, "stopReason") && !mcpi_has_str(answer, "stopReason")) return "its stopReason is not a string";
+    if (mcp_json_type(content) != MCP_JSON_ARRAY) return mcpi_said_fault(content, version);
+    if (version > MCPI_VERSION_LEGACY) return "its content is an array, which this protocol version does not have";
+    for (b = mcp_json_first(content); b && !fault; b = mcp_json_next(b)) fault = mcpi_said_fault(b, version);
+    return fault;
+}
+
+/* The same for a list of roots: https://modelcontextprotocol.io/specification/2026-07-28/client/roots */
+static const char *mcpi_roots_fault(const mcp_json *answer)
+{
+    const mcp_json *roots = mcp_json_get(answer, "roots"), *i;
+    if (mcp_json_type(roots) != MCP_JSON_ARRAY) return "it has no roots, an array";
+    for (i = mcp_json_first(roots); i; i = mcp_json_next(i)) {
+        if (strncmp(mcp_json_str(mcp_json_get(i, "uri"), ""), "file://", 7) != 0)
+            return "each root has a uri that begins with file://";
+        if (mcp_json_get(i, "name") && !mcpi_has_str(i, "name")) return "the name of a root is not a string";
+    }
+    return NULL;
+}
+
 /* Takes the program's answer. One that does not fit leaves the question open: a status with its sentence. */
 static int mcpi_ask_answer(mcp_client *c, mcpi_call *q, int status, const char *result, size_t len)
 {
@@ -10565,12 +10616,17 @@ static int mcpi_ask_answer(mcp_client *c, mcpi_call *q, int status, const char *
     int rc = MCP_OK;
     mcp_writer_init(&w, &c->d.alloc, 0);
     mcp_arena_init(&a, &c->d.alloc, 0);
-    if (status == MCP_OK && q->needs & MCPI_CAN_ELICIT) {
+    if (status == MCP_OK && q->needs) {
         const mcp_json *answer = mcp_json_parse(&a, result, len, NULL);
         const mcp_json *schema = q->len[1] ? mcp_json_parse(&a, q->text + q->len[0], q->len[1], NULL) : NULL;
+        const char *fault = q->needs & MCPI_CAN_SAMPLE ? mcpi_sampled_fault(answer, c->version)
+                          : q->needs & MCPI_CAN_ROOTS ? mcpi_roots_fault(answer) : NULL;
         if (!answer || !schema == (q->len[1] != 0)) rc = mcpi_client_say_status(c, MCP_ERR_MEMORY);
-        else rc = mcpi_put_elicited(c, &w, schema, answer, (q->needs & MCPI_CAN_FORM) != 0);
-        if (rc == MCP_OK && !(result = mcp_writer_text(&w, &len))) rc = mcpi_client_say_status(c, MCP_ERR_MEMORY);
+        else if (fault) rc = mcpi_client_say(c, MCP_ERR_ARGUMENT, "the answer does not fit the question: %s", fault);
+        else if (q->needs & MCPI_CAN_ELICIT) {
+            rc = mcpi_put_elicited(c, &w, schema, answer, (q->needs & MCPI_CAN_FORM) != 0);
+            if (rc == MCP_OK && !(result = mcp_writer_text(&w, &len))) rc = mcpi_client_say_status(c, MCP_ERR_MEMORY);
+        }
     }
     if (rc == MCP_OK) mcpi_ask_end(c, q, status, result, len);
     mcp_writer_free(&w);
@@ -10605,7 +10661,10 @@ static void mcpi_client_ask(mcp_client *c, mcpi_call *q, const char *method, con
         if (rc != MCP_OK) {
             mcpi_client_log(c, 0, "%s", c->error);
             if (q->owner) mcpi_call_later(c, q->owner, rc, c->error);
-            else mcpi_ask_end(c, q, MCP_ERR_FAILED, NULL, 0);
+            else {
+                mcpi_client_reply(c, q->text, q->len[0], NULL, 0, MCPI_INTERNAL_ERROR, c->error);
+                mcpi_ask_free(c, q);
+            }
         }
     }
     mcp_writer_free(&c->scratch);

@@ -1074,7 +1074,8 @@ static int on_ask(mcp_client *c, mcp_id ask, const char *method, const mcp_json 
     g_ask = ask;
     if (g_ask_status == 1) { EQ_INT(mcp_client_answer(c, ask, MCP_OK, "{\"now\":true}"), MCP_OK); return MCP_OK; }
     if (g_ask_status == 2) { mcp_put_int(w, NULL, 1); return MCP_OK; }
-    mcp_put_str(w, "m", method);
+    if (strcmp(method, "roots/list") == 0) { mcp_put_array(w, "roots"); mcp_put_end(w); }
+    else mcp_put_str(w, "m", method);
     return g_ask_status;
 }
 
@@ -1112,7 +1113,7 @@ TEST(questions)                                                                 
     (void)hear(&p);
     g_asked = g_notes = 0;
     ask_row(c, &p, MCP_OK, "{\"jsonrpc\":\"2.0\",\"id\":\"p\",\"method\":\"ping\"}", "{\"jsonrpc\":\"2.0\",\"id\":\"p\",\"result\":{}}");    /* before initialize is answered */
-    ask_row(c, &p, MCP_OK, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"roots/list\"}", "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"m\":\"roots/list\"}}");
+    ask_row(c, &p, MCP_OK, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"roots/list\"}", "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"roots\":[]}}");
     EQ_INT(g_ready, 0);
     reply(&p, 1, INIT_RESULT);
     turns(c, 1);
@@ -1128,7 +1129,7 @@ TEST(questions)                                                                 
     ask_row(c, &p, MCP_ERR_DECLINED, "{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"elicitation/create\"}", "{\"jsonrpc\":\"2.0\",\"id\":2,\"result\":{\"action\":\"decline\"}}");
     ask_row(c, &p, MCP_ERR_CANCELLED, "{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"elicitation/create\"}", "{\"jsonrpc\":\"2.0\",\"id\":2,\"result\":{\"action\":\"cancel\"}}");
     ask_row(c, &p, MCP_ERR_DECLINED, "{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"sampling/createMessage\"}", "{\"jsonrpc\":\"2.0\",\"id\":2,\"error\":{\"code\":-1,\"message\":\"the user declined\"}}");
-    ask_row(c, &p, 2, "{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"a\"}", "{\"jsonrpc\":\"2.0\",\"id\":2,\"error\":{\"code\":-32603,\"message\":\"failed\"}}");
+    ask_row(c, &p, 2, "{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"a\"}", "{\"jsonrpc\":\"2.0\",\"id\":2,\"error\":{\"code\":-32603,\"message\":\"the answer to a cannot be sent: bad argument\"}}");
     ask_row(c, &p, MCP_OK, "{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"a\",\"params\":[]}", "{\"jsonrpc\":\"2.0\",\"id\":2,\"error\":{\"code\":-32602,\"message\":\"params is not an object\"}}");
     ask_row(c, &p, MCP_OK, "{\"jsonrpc\":\"2.0\",\"id\":true,\"method\":\"a\"}", "");
     EQ_INT(g_asked, 8);
@@ -1335,6 +1336,8 @@ static int nested_ask(mcp_client *c, mcp_id ask, const char *method, const mcp_j
     mcp_put_str(w, "before", "x");
     call_inside(c);
     mcp_put_str(w, "after", method);
+    mcp_put_array(w, "roots");
+    mcp_put_end(w);
     return MCP_OK;
 }
 static void nested_fn(const mcp_reply *r, void *user)
@@ -1371,7 +1374,7 @@ TEST(nested)                                                                    
     EQ_INT(r->status, MCP_OK);
     EQ_STR(mcp_reply_text(r, NULL), "slow\n!");
     EQ_INT(g_inner_ok, 4);
-    CHECK(has(p.got, "\"id\":\"s\",\"result\":{\"before\":\"x\",\"after\":\"roots/list\"}"));
+    CHECK(has(p.got, "\"id\":\"s\",\"result\":{\"before\":\"x\",\"after\":\"roots/list\",\"roots\":[]}"));
     memset(&k, 0, sizeof k);
     k.method = "tools/list";
     k.each = nested_each;

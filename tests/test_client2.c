@@ -303,7 +303,8 @@ static void form_row(const char *properties, const char *answer, const char *goe
     say(&p, line);
     turns(c, 1);
     if (goes) snprintf(wanted, sizeof wanted, "{\"jsonrpc\":\"2.0\",\"id\":\"s\",\"result\":%s}", goes);
-    EQ_STR(hear(&p), goes ? wanted : "{\"jsonrpc\":\"2.0\",\"id\":\"s\",\"error\":{\"code\":-32603,\"message\":\"failed\"}}");
+    if (!goes) snprintf(wanted, sizeof wanted, "{\"jsonrpc\":\"2.0\",\"id\":\"s\",\"error\":{\"code\":-32603,\"message\":\"%s\"}}", mcp_client_error(c));
+    EQ_STR(hear(&p), wanted);
     if (!goes) CHECK(has(mcp_client_error(c), why));
     done(c, &p);
 }
@@ -382,6 +383,88 @@ TEST(forms)
     field_row("{\"type\":\"string\",\"format\":\"date-time\"}", "\"2026-07-28 12:30:00Z\"", "time");
 }
 
+/* -- what a model says, and roots --------------------------------------------------------------------------------------- */
+
+/* One answer to one question, in the middle of a call or at the end of one: sent as it is, or refused with this word. */
+static void shape_row(const char *version, const char *method, const char *answer, const char *word)
+{
+    char line[512];
+    peer p;
+    result r;
+    mcp_client_desc d = desc_of(&p, version ? MCP_ERA_LEGACY : MCP_ERA_MODERN);
+    mcp_client *c;
+    long long id;
+    int i;
+    memset(&g, 0, sizeof g);
+    d.on_ask = on_ask;
+    d.capabilities = ALL;
+    if (version) {
+        c = mcp_client_new(&d);
+        turns(c, 1);
+        snprintf(line, sizeof line, "{\"protocolVersion\":\"%s\"}", version);
+        reply(&p, id_of(hear(&p)), line);
+        turns(c, 1);
+        (void)hear(&p);
+    } else c = ready(&p, &d);
+    for (i = 0; i < 2; i++) {                                           /* out of on_ask, and later */
+        const char *s;
+        g.asked = 0;
+        g.answer = answer;
+        g.status = i ? MCP_ERR_AGAIN : MCP_OK;
+        id = begin(c, &p, &r);
+        if (version) snprintf(line, sizeof line, "{\"jsonrpc\":\"2.0\",\"id\":\"q\",\"method\":\"%s\",\"params\":{}}", method);
+        else snprintf(line, sizeof line, "{\"jsonrpc\":\"2.0\",\"id\":%lld,\"result\":" NEEDS("\"q\":{\"method\":\"%s\",\"params\":{}}", "") "}", id, method);
+        say(&p, line);
+        turns(c, 1);
+        EQ_INT(g.asked, 1);
+        if (i) {
+            EQ_INT(mcp_client_answer(c, g.ask[0], MCP_OK, answer), word ? MCP_ERR_ARGUMENT : MCP_OK);
+            if (word) EQ_INT(mcp_client_answer(c, g.ask[0], MCP_ERR_DECLINED, NULL), MCP_OK);       /* it was still open */
+        }
+        turns(c, 1);
+        s = hear(&p);
+        if (!word) { snprintf(line, sizeof line, version ? "\"result\":%s}" : "\"inputResponses\":{\"q\":%s}", answer); CHECK(has(s, line)); }
+        else if (version) CHECK(has(s, "\"error\":"));
+        else { EQ_STR(s, ""); EQ_INT(r.status, i ? MCP_ERR_DECLINED : MCP_ERR_ARGUMENT); }
+        if (word && (!i || version)) { if (!has(mcp_client_error(c), word)) printf("  (%s)\n", mcp_client_error(c)); CHECK(has(mcp_client_error(c), word)); }
+    }
+    done(c, &p);
+}
+
+#define SAID(content) "{\"role\":\"assistant\",\"content\":" content ",\"model\":\"m\"}"
+#define TEXT "{\"type\":\"text\",\"text\":\"t\"}"
+#define AUDIO "{\"type\":\"audio\",\"data\":\"AA==\",\"mimeType\":\"audio/wav\"}"
+#define USE "{\"type\":\"tool_use\",\"id\":\"1\",\"name\":\"n\",\"input\":{}}"
+
+TEST(shapes_of_answers)
+{
+    static const char *const good[] = { SAID(TEXT), SAID("{\"type\":\"image\",\"data\":\"\",\"mimeType\":\"image/png\"}"), "{\"role\":\"user\",\"content\":" TEXT ",\"model\":\"\",\"stopReason\":\"own\",\"x\":1}" };
+    static const char *const newer[] = { SAID("[" TEXT "," USE "]"), SAID(USE), SAID("[]"), SAID("{\"type\":\"tool_result\",\"toolUseId\":\"1\",\"content\":[]}") };
+    static const struct { const char *answer, *word; } bad[] = {
+        { "{}", "role" }, { "{\"content\":" TEXT ",\"model\":\"m\"}", "role" }, { "{\"role\":\"system\",\"content\":" TEXT ",\"model\":\"m\"}", "role" },
+        { "{\"role\":\"user\",\"content\":" TEXT "}", "no model" }, { "{\"role\":\"user\",\"content\":" TEXT ",\"model\":7}", "no model" },
+        { "{\"role\":\"user\",\"content\":" TEXT ",\"model\":\"m\",\"stopReason\":1}", "stopReason" },
+        { "{\"role\":\"user\",\"model\":\"m\"}", "content is none" }, { SAID("\"text\""), "content is none" }, { SAID("{\"type\":\"video\"}"), "content is none" },
+        { SAID("{\"type\":\"text\"}"), "lacks" }, { SAID("{\"type\":\"text\",\"text\":1}"), "lacks" }, { SAID("{\"type\":\"image\",\"data\":\"\"}"), "lacks" },
+        { SAID("{\"type\":\"audio\",\"mimeType\":\"\"}"), "" },
+    };
+    static const char *const bad_newer[] = { SAID("[" TEXT ",7]"), SAID("{\"type\":\"tool_use\",\"id\":\"1\",\"name\":\"n\"}"), SAID("{\"type\":\"tool_result\",\"toolUseId\":\"1\"}") };
+    static const char *const roots[] = { "{\"roots\":[]}", "{\"roots\":[{\"uri\":\"file:///a\"},{\"uri\":\"file://h/b\",\"name\":\"B\"}]}" };
+    static const char *const bad_roots[] = { "{}", "{\"roots\":{}}", "{\"roots\":[\"file:///a\"]}", "{\"roots\":[{\"name\":\"a\"}]}", "{\"roots\":[{\"uri\":\"/a\"}]}", "{\"roots\":[{\"uri\":\"file:///a\"},{\"uri\":\"https://a\"}]}",
+        "{\"roots\":[{\"uri\":\"file:///a\",\"name\":7}]}" };
+    static const char *const versions[] = { NULL, "2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05" };
+    size_t v, i;
+    for (v = 0; v < 5; v++) {
+        for (i = 0; i < sizeof good / sizeof *good; i++) shape_row(versions[v], "sampling/createMessage", good[i], NULL);
+        for (i = 0; i < sizeof newer / sizeof *newer; i++) shape_row(versions[v], "sampling/createMessage", newer[i], v < 2 ? NULL : "protocol version does not have");
+        shape_row(versions[v], "sampling/createMessage", SAID(AUDIO), v < 4 ? NULL : "protocol version does not have");
+        for (i = 0; i < sizeof bad / sizeof *bad; i++) shape_row(versions[v], "sampling/createMessage", bad[i].answer, bad[i].word);
+        for (i = 0; i < sizeof roots / sizeof *roots; i++) shape_row(versions[v], "roots/list", roots[i], NULL);
+        for (i = 0; i < sizeof bad_roots / sizeof *bad_roots; i++) shape_row(versions[v], "roots/list", bad_roots[i], "root");
+    }
+    for (i = 0; i < sizeof bad_newer / sizeof *bad_newer; i++) shape_row(NULL, "sampling/createMessage", bad_newer[i], "content");
+}
+
 /* -- the legacy era ----------------------------------------------------------------------------------------------------- */
 
 static void refused_row(const char *caps, const char *method, const char *params, int code)
@@ -419,7 +502,7 @@ static void huge_form_row(const char *what, const char *mid, const char *one, co
     say(&p, end);
     while (p.say_len) turns(c, 1);
     turns(c, 1);
-    EQ_STR(hear(&p), "{\"jsonrpc\":\"2.0\",\"id\":1,\"error\":{\"code\":-32603,\"message\":\"failed\"}}");
+    EQ_STR(hear(&p), "{\"jsonrpc\":\"2.0\",\"id\":1,\"error\":{\"code\":-32603,\"message\":\"the answer does not fit the question: the form is too large\"}}");
     CHECK(has(mcp_client_error(c), "the form is too large"));
     done(c, &p);
 }
@@ -1426,6 +1509,7 @@ int main(void)
     RUN(warm);
     RUN(forms);
     RUN(huge_forms);
+    RUN(shapes_of_answers);
     RUN(what_goes_on_by_itself);
     RUN(legacy_capabilities);
     RUN(too_many_questions);
