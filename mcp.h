@@ -789,7 +789,8 @@ MCP_API int      mcp_req_on_cancel(mcp_req *r, void (*fn)(mcp_server *s, mcp_id 
    (may be NULL): the result, whose main members have the right types; of an elicitation whatever its action is. */
 MCP_API int  mcp_req_ask       (mcp_req *r, const char *key, const char *method, const char *params,
                                 const mcp_json **answer);
-/* Asks the user to fill in a form. schema: an object of plain fields,
+/* Asks the user to fill in a form. schema: an object of plain fields (strings, numbers, booleans, and lists of choices;
+   anything else is MCP_ERR_ARGUMENT, and mcp_server_error names it),
    https://modelcontextprotocol.io/specification/2026-07-28/client/elicitation#requested-schema
    MCP_OK: *content is what was filled in, and fits the schema (types, required, choices, limits and the four formats;
    not pattern). Not for secrets: they go to a page, see below. */
@@ -5243,10 +5244,17 @@ static int mcpi_put_error(mcp_conn *c, mcpi_stream *st, mcpi_batch *b, const mcp
     return mcpi_answer_end(c, st, b, p);
 }
 
+static const char mcpi_no_memory[] = "out of memory";
+
 /* An error for something that never became a request; id may be NULL. */
 static void mcpi_conn_error(mcp_conn *c, mcpi_batch *b, const mcp_json *id, int code, const char *message)
 {
     (void)mcpi_conn_broke(c, mcpi_put_error(c, &c->st, b, id, code, message, NULL));
+}
+
+static void mcpi_conn_no_memory(mcp_conn *c, mcpi_batch *b, const mcp_json *id)
+{
+    mcpi_conn_error(c, b, id, MCPI_INTERNAL_ERROR, mcpi_no_memory);
 }
 
 /* -- the answer -------------------------------------------------------------------------------------------------- */
@@ -5299,6 +5307,11 @@ static void mcpi_refuse(mcp_req *r, int code, const char *message)
     (void)mcp_req_error(r, code, message, NULL);
 }
 
+static void mcpi_refuse_memory(mcp_req *r)
+{
+    mcpi_refuse(r, MCPI_INTERNAL_ERROR, mcpi_no_memory);
+}
+
 static mcp_writer *mcpi_body(mcp_req *r)
 {
     if (r->begun) return &r->w;
@@ -5332,7 +5345,7 @@ int mcp_req_cache(mcp_req *r, int ttl_ms, int scope)
 static int mcpi_result_end(mcp_req *r, int status)
 {
     if (status == MCP_OK) mcpi_req_over(r);
-    else mcpi_refuse(r, MCPI_INTERNAL_ERROR, status == MCP_ERR_MEMORY ? "out of memory"
+    else mcpi_refuse(r, MCPI_INTERNAL_ERROR, status == MCP_ERR_MEMORY ? mcpi_no_memory
                      : status == MCP_ERR_LIMIT ? "the result nests too deep" : "the result could not be written");
     return status;
 }
@@ -6155,7 +6168,7 @@ static void mcpi_do_initialize(mcp_req *r)
     c->client = mcp_json_copy(&c->session, client);
     c->caps = mcp_json_copy(&c->session, caps);
     if ((client && !c->client) || (caps && !c->caps)) {
-        mcpi_refuse(r, MCPI_INTERNAL_ERROR, "out of memory");
+        mcpi_refuse_memory(r);
         return;
     }
     c->version = mcpi_word_at(mcpi_versions, i < MCPI_VERSION_LEGACY ? MCPI_VERSION_LEGACY : i);
@@ -6283,6 +6296,13 @@ static int mcpi_sub_add(mcp_conn *c, mcp_req *listen, const mcp_json *uri)
     return MCP_ERR_MEMORY;
 }
 
+/* What mcpi_sub_add could not do. */
+static void mcpi_refuse_sub(mcp_req *r, int rc)
+{
+    if (rc == MCP_ERR_LIMIT) mcpi_refuse(r, MCPI_BUSY, "busy: too many subscriptions");
+    else mcpi_refuse_memory(r);
+}
+
 /* What the caller may not see cannot be watched: MCP_ERR_UNKNOWN. What is found out here is not kept: a listen may name
    many. */
 static int mcpi_may_watch(mcp_req *r, const mcp_json *uri)
@@ -6319,7 +6339,7 @@ static void mcpi_do_listen(mcp_req *r)
     }
     mcpi_tell_changes(r->s);                /* what changed before is no news to this one */
     if (!mcp_req_defer(r)) {
-        mcpi_refuse(r, MCPI_INTERNAL_ERROR, "out of memory");
+        mcpi_refuse_memory(r);
         return;
     }
     uris = mcp_json_at(r->params, "/notifications/resourceSubscriptions");         /* the copy */
@@ -6331,8 +6351,7 @@ static void mcpi_do_listen(mcp_req *r)
             else if (rc == MCP_ERR_UNKNOWN) rc = MCP_OK;
         }
     if (rc != MCP_OK) {
-        mcpi_refuse(r, rc == MCP_ERR_LIMIT ? MCPI_BUSY : MCPI_INTERNAL_ERROR,
-                    rc == MCP_ERR_LIMIT ? "busy: too many subscriptions" : "out of memory");
+        mcpi_refuse_sub(r, rc);
         return;
     }
     if (mcpi_req_open(r) != MCP_OK) return;
@@ -6377,8 +6396,7 @@ static void mcpi_do_subscribe(mcp_req *r)
     else if (rc == MCP_ERR_UNKNOWN) { (void)mcpi_not_found(r, mcpi_no_resource, uri); return; }
     else if (!add && (b = (mcpi_sub *)(void *)mcpi_map_find(&r->conn->subs, text, n)) != NULL) mcpi_sub_free(r->s, b);
     if (rc == MCP_OK) mcpi_do_ping(r);
-    else mcpi_refuse(r, rc == MCP_ERR_LIMIT ? MCPI_BUSY : MCPI_INTERNAL_ERROR,
-                     rc == MCP_ERR_LIMIT ? "busy: too many subscriptions" : "out of memory");
+    else mcpi_refuse_sub(r, rc);
 }
 
 /* The server's own end of a listen: its result, and on a stream notifications/cancelled right behind it. */
@@ -6731,7 +6749,7 @@ static void mcpi_do_read(mcp_req *r)
         return;
     }
     x = mcpi_resource_find(r, &r->arena, uri, &rc);
-    if (!x && rc == MCP_ERR_MEMORY) mcpi_refuse(r, MCPI_INTERNAL_ERROR, "out of memory");
+    if (!x && rc == MCP_ERR_MEMORY) mcpi_refuse_memory(r);
     else if (!x) (void)mcpi_not_found(r, mcpi_no_resource, uri);
     if (!x) return;
     x->uses++;
@@ -6960,7 +6978,7 @@ static void mcpi_on_request(mcp_conn *c, const mcp_msg *m, mcpi_batch *b)
         return;
     }
     r = mcpi_req_new(c);
-    if (!r) { mcpi_conn_error(c, b, m->id, MCPI_INTERNAL_ERROR, "out of memory"); return; }
+    if (!r) { mcpi_conn_no_memory(c, b, m->id); return; }
     r->id = m->id;
     r->method = m->method;
     r->params = m->params;
@@ -7040,14 +7058,14 @@ static void mcpi_on_batch(mcp_conn *c, const mcp_json *items)
     mcp_server *s = c->s;
     mcpi_batch *b = (mcpi_batch *)mcpi_zalloc(&s->alloc, sizeof *b);
     mcp_msg m;
-    if (!b) { mcpi_conn_error(c, NULL, NULL, MCPI_INTERNAL_ERROR, "out of memory"); return; }
+    if (!b) { mcpi_conn_no_memory(c, NULL, NULL); return; }
     b->conn = c;
     b->open = 1;                            /* ours, until all have been seen */
     mcp_writer_init(&b->w, &s->alloc, 0);
     mcp_put_array(&b->w, NULL);
     if (b->w.status != MCP_OK) {            /* nothing of it has been run */
         mcpi_free(&s->alloc, b, sizeof *b);
-        mcpi_conn_error(c, NULL, NULL, MCPI_INTERNAL_ERROR, "out of memory");
+        mcpi_conn_no_memory(c, NULL, NULL);
         return;
     }
     mcp_json_each(v, items) {
@@ -7068,7 +7086,7 @@ static void mcpi_on_line(mcp_conn *c, char *line, size_t len)
     f->pin = s->nest + 1;
     s->nest++;
     if (mcpi_msg_read(&f->arena, line, len, 0, &m) != MCP_OK)
-        mcpi_conn_error(c, NULL, NULL, MCPI_INTERNAL_ERROR, "out of memory");
+        mcpi_conn_no_memory(c, NULL, NULL);
     else if (m.kind == MCP_MSG_BATCH && c->version && strcmp(c->version, "2025-03-26") == 0)
         mcpi_on_batch(c, m.batch);
     else mcpi_on_message(c, &m, NULL);
@@ -7285,8 +7303,6 @@ static mcpi_query *mcpi_query_add(mcp_req *r, const char *key, const mcp_json *p
     return q;
 }
 
-static const char mcpi_no_memory[] = "out of memory";
-
 /* Takes what the client has brought back. NULL, or what is wrong with it. */
 static const char *mcpi_state_open(mcp_req *r, const mcp_json *state)
 {
@@ -7364,19 +7380,53 @@ int mcp_server_elicited(mcp_server *s, const char *url)
     return s->asks ? mcpi_pages_end(s, NULL, url) : MCP_OK;
 }
 
+/* A field whose choices have titles, as 2025-06-18 has it: the titles stand beside the choices. */
+static void mcpi_put_old_field(mcp_writer *w, const mcp_json *field)
+{
+    const mcp_json *choices = mcp_json_get(field, "oneOf");
+    int i;
+    if (mcp_json_type(choices) != MCP_JSON_ARRAY) { mcp_put_json(w, mcp_json_key(field), field); return; }
+    mcp_put_object(w, mcp_json_key(field));
+    mcp_json_each(v, field)
+        if (v != choices) mcp_put_json(w, mcp_json_key(v), v);
+    for (i = 0; i < 2; i++) {
+        mcp_put_array(w, i ? "enumNames" : "enum");
+        mcp_json_each(c, choices) {
+            const mcp_json *title = i ? mcp_json_get(c, "title") : NULL;
+            mcp_put_json(w, NULL, title ? title : mcp_json_get(c, "const"));
+        }
+        mcp_put_end(w);
+    }
+    mcp_put_end(w);
+}
+
+static void mcpi_put_old_form(mcp_writer *w, const mcp_json *schema)
+{
+    const mcp_json *fields = mcp_json_get(schema, "properties");
+    mcp_put_object(w, mcp_json_key(schema));
+    mcp_json_each(v, schema)
+        if (v != fields) mcp_put_json(w, mcp_json_key(v), v);
+    mcp_put_object(w, "properties");
+    mcp_json_each(f, fields) mcpi_put_old_field(w, f);
+    mcp_put_end(w);
+    mcp_put_end(w);
+}
+
 /* Method and params of a question, as the revision knows them. */
 static void mcpi_put_ask(mcpi_query *q, mcp_writer *w)
 {
     mcp_req *r = q->r;
     bool elicit = q->method == MCPI_ELICIT, url = elicit && mcpi_is(mcp_json_get(q->params, "mode"), "url");
+    bool old = elicit && mcpi_is_before(r, "2025-11-25");
     mcp_put_str(w, "method", mcpi_word_at(mcpi_query_methods, q->method));
     if (q->method == MCPI_LIST_ROOTS && mcp_json_size(q->params) == 0) return;
     mcp_put_object(w, "params");
     mcp_json_each(v, q->params) {
         const char *key = mcp_json_key(v);
-        bool mode = strcmp(key, "mode") == 0 && mcpi_is_before(r, "2025-11-25");
-        if (elicit && (mode || strcmp(key, "elicitationId") == 0)) continue;
-        mcp_put_json(w, key, v);
+        if (elicit && strcmp(key, "elicitationId") == 0) continue;
+        if (old && strcmp(key, "mode") == 0) continue;
+        if (old && strcmp(key, "requestedSchema") == 0) mcpi_put_old_form(w, v);
+        else mcp_put_json(w, key, v);
     }
     if (url && !r->modern) {
         char id[48];
@@ -7498,7 +7548,7 @@ static void mcpi_asks_legacy(mcp_req *r)
     mcp_conn *c = r->conn;
     mcpi_query *q;
     if (c->draining) { mcpi_req_drop(r); return; }              /* no answer can come */
-    if (!mcpi_asks_wait(r)) { mcpi_refuse(r, MCPI_INTERNAL_ERROR, "out of memory"); return; }
+    if (!mcpi_asks_wait(r)) { mcpi_refuse_memory(r); return; }
     for (q = r->talk->asks; q; q = q->next) {
         mcp_writer *w;
         if (!q->item.id) continue;
@@ -7561,16 +7611,35 @@ static void mcpi_refuse_capability(mcp_req *r)
                         mcp_writer_text(&w, NULL));
 }
 
+/* The last answer that was none, as a sentence. */
+static void mcpi_asks_why(const mcpi_talk *t, char *text, size_t cap)
+{
+    const mcpi_query *q = t->asks;
+    const char *method;
+    while (q && q->status != t->told) q = q->next;
+    method = q ? mcpi_word_at(mcpi_query_methods, q->method) : "";
+    if (q && t->told == MCP_ERR_PEER)
+        mcpi_say(text, cap, "the client answered %s with error %l: %.*s", method,
+                 mcp_json_int(mcp_json_get(q->answer, "code"), 0), 128,
+                 mcp_json_str(mcp_json_get(q->answer, "message"), ""));
+    else if (q && t->told == MCP_ERR_TIMEOUT)
+        mcpi_say(text, cap, "the client did not answer %s within %d ms", method, t->r->s->d.ask_timeout_ms);
+    else mcpi_say(text, cap, "%s", mcp_strerror(t->told));
+}
+
 /* The handler has returned and r is not answered. true: that has been seen to. */
 static bool mcpi_asks_returned(mcp_req *r)
 {
+    char why[256];
     mcpi_talk *t = r->talk;
     if (r->s->freed) mcpi_req_drop(r);
     else if (t->told != MCP_ERR_MEMORY && mcpi_asks_flush(r)) { }
     else if (r->deferred) return false;
     else if (t->missing) mcpi_refuse_capability(r);
-    else if (t->told != MCP_OK) (void)mcp_req_fail(r, mcp_strerror(t->told));
-    else return false;
+    else if (t->told != MCP_OK) {
+        mcpi_asks_why(t, why, sizeof why);
+        (void)mcp_req_fail(r, why);
+    } else return false;
     return true;
 }
 
@@ -7618,7 +7687,7 @@ static mcpi_talk *mcpi_talk_of(mcp_req *r, int *rc)
     }
     if (mcpi_asks_have(r->s)) r->talk = (mcpi_talk *)mcpi_zalloc(&r->s->alloc, sizeof *r->talk);
     if (!r->talk) {                         /* told here: mcp_req_kept cannot, and must not seem to have nothing */
-        mcpi_refuse(r, MCPI_INTERNAL_ERROR, mcpi_no_memory);
+        mcpi_refuse_memory(r);
         *rc = MCP_ERR_MEMORY;
         return NULL;
     }
@@ -7708,17 +7777,45 @@ static int mcpi_query_misfit(mcp_req *r, const char *key, const char *field, con
     return mcpi_query_refuse(r, text);
 }
 
+/* NULL, or why no form can hold this, and in *field which of its fields. */
+static const char *mcpi_schema_fault(const mcp_json *schema, const char **field)
+{
+    const mcp_json *fields = mcp_json_get(schema, "properties");
+    *field = "";
+    if (!mcpi_is(mcp_json_get(schema, "type"), "object") || mcp_json_type(fields) != MCP_JSON_OBJECT)
+        return "it needs type \"object\", and properties";
+    mcp_json_each(f, fields) {
+        const mcp_json *type = mcp_json_get(f, "type"), *items = mcp_json_get(f, "items");
+        *field = mcp_json_key(f);
+        if (mcpi_is(type, "array") && !mcp_json_get(items, "enum") && !mcp_json_get(items, "anyOf"))
+            return "is a list without choices (items with enum or anyOf)";
+        if (mcpi_word_of("string\0number\0integer\0boolean\0array\0", mcp_json_str(type, NULL)) < 0)
+            return "is none of string, number, integer, boolean and a list of choices";
+    }
+    mcp_json_each(name, mcp_json_get(schema, "required")) {
+        *field = mcp_json_str(name, "");
+        if (!mcp_json_get(fields, *field)) return "is required, but not among the properties";
+    }
+    return NULL;
+}
+
 /* A question that has no answer yet. */
 static int mcpi_query_new(mcp_req *r, const char *key, int method, const char *params)
 {
     mcpi_talk *t = r->talk;
     size_t pos = 0;
+    const char *fault, *field;
     const mcp_json *v = mcp_json_parse(&t->arena, params ? params : "{}", MCP_NTS, &pos);
     unsigned missing;
     mcpi_query *q;
     if (!v && pos == MCP_NTS) return MCP_ERR_MEMORY;
     if (mcp_json_type(v) != MCP_JSON_OBJECT)
         return mcpi_server_fail(r->s, MCP_ERR_ARGUMENT, "asking for \"%.*s\": params is no JSON object", 64, key);
+    fault = mcpi_query_need(method, v) == MCPI_FORM
+            ? mcpi_schema_fault(mcp_json_get(v, "requestedSchema"), &field) : NULL;
+    if (fault)
+        return mcpi_server_fail(r->s, MCP_ERR_ARGUMENT, "asking for \"%.*s\": no form can hold this schema: %.*s%s%s", 64,
+                                key, 64, field, *field ? " " : "", fault);
     missing = mcpi_query_need(method, v) & ~mcpi_query_can(r);
     if (mcpi_is_before(r, "2025-11-25"))            /* no field could be more than one choice */
         mcp_json_each(f, mcp_json_at(v, "/requestedSchema/properties"))
@@ -8115,6 +8212,11 @@ static int mcpi_stick(mcp_server *s, int status)
     return status;
 }
 
+static int mcpi_stick_no_memory(mcp_server *s)
+{
+    return mcpi_stick(s, mcpi_server_fail(s, MCP_ERR_MEMORY, "%s", mcpi_no_memory));
+}
+
 /* What a program says of itself and of its tools, in a mixture of plain strings and JSON, written as one JSON object.
    The first mistake sticks. */
 typedef struct mcpi_form {
@@ -8135,6 +8237,11 @@ static void mcpi_form_begin(mcpi_form *f, mcp_server *s, const char *whose)
     mcp_put_object(&f->w, NULL);
 }
 
+static void mcpi_form_no_memory(mcpi_form *f)
+{
+    if (f->status == MCP_OK) f->status = mcpi_server_fail(f->s, MCP_ERR_MEMORY, "%s: %s", f->whose, mcpi_no_memory);
+}
+
 static void mcpi_form_free(mcpi_form *f)
 {
     mcp_writer_free(&f->w);
@@ -8147,7 +8254,7 @@ static const mcp_json *mcpi_form_parse(mcpi_form *f, mcp_arena *a, const char *k
     size_t pos = 0;
     const mcp_json *v = json && f->status == MCP_OK ? mcp_json_parse(a, json, MCP_NTS, &pos) : NULL;
     if (!json || f->status != MCP_OK || mcp_json_type(v) == type) return v;
-    if (!v && pos == MCP_NTS) f->status = mcpi_server_fail(f->s, MCP_ERR_MEMORY, "out of memory");
+    if (!v && pos == MCP_NTS) mcpi_form_no_memory(f);
     else if (!v)
         f->status = mcpi_server_fail(f->s, MCP_ERR_ARGUMENT, "%s: %s is not JSON: byte %z", f->whose, key, pos);
     else f->status = mcpi_server_fail(f->s, MCP_ERR_ARGUMENT, "%s: %s is not an %s", f->whose, key,
@@ -8256,7 +8363,7 @@ static mcpi_feature *mcpi_feature_begin(mcpi_form *f, mcp_server *s, int kind, c
             x->named.len = strlen(name);
             x->named.name = mcpi_strdup(&s->alloc, name, x->named.len);
         }
-        if (!x || !x->named.name) f->status = mcpi_server_fail(s, MCP_ERR_MEMORY, "%s: out of memory", whose);
+        if (!x || !x->named.name) mcpi_form_no_memory(f);
     }
     if (!x) return NULL;
     x->kind = kind;
@@ -8269,7 +8376,7 @@ static mcpi_feature *mcpi_feature_begin(mcpi_form *f, mcp_server *s, int kind, c
 static char *mcpi_form_copy(mcpi_form *f, const void *bytes, size_t n)
 {
     char *copy = mcpi_strdup(&f->s->alloc, (const char *)bytes, n);
-    if (!copy && f->status == MCP_OK) f->status = mcpi_server_fail(f->s, MCP_ERR_MEMORY, "%s: out of memory", f->whose);
+    if (!copy) mcpi_form_no_memory(f);
     return copy;
 }
 
@@ -8291,7 +8398,7 @@ static void mcpi_feature_required(mcpi_form *f, mcpi_feature *x, const mcp_json 
         if (mcpi_required_name(v)) n += sizeof k + mcp_json_size(mcpi_required_name(v)) + 1;
     if (n == 0) return;
     p = x->required = (char *)mcpi_alloc(&f->s->alloc, n);
-    if (!p) { f->status = mcpi_server_fail(f->s, MCP_ERR_MEMORY, "%s: out of memory", f->whose); return; }
+    if (!p) { mcpi_form_no_memory(f); return; }
     x->required_len = n;
     mcp_json_each(v, list)
         if (mcpi_required_name(v)) {
@@ -8361,8 +8468,7 @@ static bool mcpi_method_have(mcp_server *s, const char *name, unsigned flags, in
 /* The method that an entry is used by. */
 static void mcpi_feature_method(mcpi_form *f, const char *name, void (*run)(mcp_req *))
 {
-    if (f->status == MCP_OK && !mcpi_method_have(f->s, name, 0, 0, run))
-        f->status = mcpi_server_fail(f->s, MCP_ERR_MEMORY, "%s: out of memory", f->whose);
+    if (f->status == MCP_OK && !mcpi_method_have(f->s, name, 0, 0, run)) mcpi_form_no_memory(f);
 }
 
 static bool mcpi_have_resources(mcp_server *s, void (*read)(mcp_req *))
@@ -8386,8 +8492,7 @@ static int mcpi_feature_end(mcpi_form *f, mcpi_feature *x)
     mcp_server *s = f->s;
     if (x) {
         x->text = mcpi_form_end(f, &x->len);
-        if (f->status == MCP_OK && mcpi_list_put(s, x) != MCP_OK)
-            f->status = mcpi_server_fail(s, MCP_ERR_MEMORY, "%s: out of memory", f->whose);
+        if (f->status == MCP_OK && mcpi_list_put(s, x) != MCP_OK) mcpi_form_no_memory(f);
         if (f->status == MCP_OK) s->changed |= 1u << (x->kind == MCPI_TEMPLATES ? MCPI_RESOURCES : x->kind);
         else mcpi_feature_release(s, x);
     }
@@ -8485,8 +8590,7 @@ int mcp_server_resource(mcp_server *s, const mcp_resource *d)
         else if (d->data && f.status == MCP_OK)
             f.status = mcpi_server_fail(s, MCP_ERR_ARGUMENT, "%s: a template has fn, and no data", whose);
         if (d->mime) x->about = mcpi_form_copy(&f, d->mime, MCP_NTS);
-        if (f.status == MCP_OK && !mcpi_have_resources(s, mcpi_do_read))
-            f.status = mcpi_server_fail(s, MCP_ERR_MEMORY, "%s: out of memory", whose);
+        if (f.status == MCP_OK && !mcpi_have_resources(s, mcpi_do_read)) mcpi_form_no_memory(&f);
     }
     return mcpi_feature_end(&f, x);
 }
@@ -8527,7 +8631,7 @@ int mcp_server_method(mcp_server *s, const char *method, mcp_req_fn fn, void *us
     }
     if (!m && !fn) return MCP_ERR_UNKNOWN;
     if (!m && !(m = mcpi_method_new(s, method)))
-        return mcpi_stick(s, mcpi_server_fail(s, MCP_ERR_MEMORY, "out of memory"));
+        return mcpi_stick_no_memory(s);
     m->fn = fn;
     m->user = user;
     return MCP_OK;
@@ -8647,7 +8751,7 @@ static void mcpi_server_open(mcp_server *s, const mcp_server_desc *d)
     if (io.read && io.write) {
         s->main = mcpi_conn_new(s, &io, NULL);
         if (!s->main) {
-            (void)mcpi_stick(s, mcpi_server_fail(s, MCP_ERR_MEMORY, "out of memory"));
+            (void)mcpi_stick_no_memory(s);
             if (io.close) io.close(io.user);
         }
         return;
@@ -8666,7 +8770,7 @@ static void mcpi_server_open(mcp_server *s, const mcp_server_desc *d)
             return;
         }
         s->listen_path = mcpi_strdup(&s->alloc, d->listen, MCP_NTS);
-        if (!s->listen_path) { (void)mcpi_stick(s, mcpi_server_fail(s, MCP_ERR_MEMORY, "out of memory")); return; }
+        if (!s->listen_path) { (void)mcpi_stick_no_memory(s); return; }
         fd = mcpi_listen_unix(d->listen + 5, why, sizeof why);
         if (fd < 0) (void)mcpi_stick(s, mcpi_server_fail(s, fd, "%s", why));
         else s->listen_fd = fd;

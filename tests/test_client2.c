@@ -450,7 +450,7 @@ TEST(shapes_of_answers)
     };
     static const char *const bad_newer[] = { SAID("[" TEXT ",7]"), SAID("{\"type\":\"tool_use\",\"id\":\"1\",\"name\":\"n\"}"), SAID("{\"type\":\"tool_result\",\"toolUseId\":\"1\"}") };
     static const char *const roots[] = { "{\"roots\":[]}", "{\"roots\":[{\"uri\":\"file:///a\"},{\"uri\":\"file://h/b\",\"name\":\"B\"}]}" };
-    static const char *const bad_roots[] = { "{}", "{\"roots\":{}}", "{\"roots\":[\"file:///a\"]}", "{\"roots\":[{\"name\":\"a\"}]}", "{\"roots\":[{\"uri\":\"/a\"}]}", "{\"roots\":[{\"uri\":\"file:///a\"},{\"uri\":\"https://a\"}]}",
+    static const char *const bad_roots[] = { "{}", "{\"roots\":{}}", "{\"roots\":[\"file:///a\"]}", "{\"roots\":[{\"name\":\"a\"}]}", "{\"roots\":[{\"uri\":\"/a\"}]}", "{\"roots\":[{\"uri\":\"file:/a\"}]}", "{\"roots\":[{\"uri\":\"file:///a\"},{\"uri\":\"https://a\"}]}",
         "{\"roots\":[{\"uri\":\"file:///a\",\"name\":7}]}" };
     static const char *const versions[] = { NULL, "2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05" };
     size_t v, i;
