@@ -644,8 +644,8 @@ MCP_API int  mcp_server_run    (mcp_server *s);
 MCP_API int  mcp_server_stop   (mcp_server *s);
 /* For your own loop: pollfds writes at most cap entries and returns how many there are; timeout is for poll(), -1
    none; step does all that can be done now and never blocks. Give step what poll filled in, or NULL: then it polls by
-   itself. If there are more entries than cap, who is left out is not heard: make room and ask again. step: MCP_OK while
-   the server lives, MCP_ERR_CLOSED when it has ended, else the error. */
+   itself. Who is left out since there are more entries than cap is asked 50 times a second: make room for all. step:
+   MCP_OK while the server lives, MCP_ERR_CLOSED when it has ended, else the error. */
 MCP_API int  mcp_server_pollfds(mcp_server *s, struct pollfd *fds, int cap);
 MCP_API int  mcp_server_timeout(const mcp_server *s);
 MCP_API int  mcp_server_step   (mcp_server *s, const struct pollfd *fds, int n);
@@ -832,7 +832,8 @@ typedef struct mcp_client_desc {
                                                sentences; default: inherited */
     /* and hand it on; implies capture_stderr */
     void (*on_stderr)(mcp_client *c, const char *bytes, size_t n, void *user);
-    const char *capabilities;               /* JSON object; default {}. What on_ask is asked follows from it */
+    const char *capabilities;               /* JSON object; default {}. What on_ask is asked follows from it; with
+                                               elicitation, sampling or roots there has to be one */
     int era; /* MCP_ERA_BOTH: probe with server/discover, then fall back (a server that
                 exits at the probe is started once more); or what an earlier client found */
     int start_timeout_ms;                   /* until ready; default 60,000 */
@@ -3315,8 +3316,16 @@ enum { MCPI_VERSION_MODERN = 0, MCPI_VERSION_LEGACY = 1, MCPI_VERSION_BATCHES = 
 static const char mcpi_levels[] =
     "debug\0" "info\0" "notice\0" "warning\0" "error\0" "critical\0" "alert\0" "emergency\0";
 
-/* What a listen may ask for: the lists, in the order of MCP_LIST_TOOLS and its neighbours. */
+/* The lists, by the members that hold them in results, in the order of MCP_LIST_TOOLS and its neighbours; and what a
+   listen calls the changes of the first three. */
+enum { MCPI_TOOLS, MCPI_RESOURCES, MCPI_PROMPTS, MCPI_TEMPLATES, MCPI_KINDS };
+static const char mcpi_lists[] = "tools\0" "resources\0" "prompts\0" "resourceTemplates\0";
 static const char mcpi_filter_flags[] = "toolsListChanged\0" "resourcesListChanged\0" "promptsListChanged\0";
+
+/* The notifications that a subscription brings. MCPI_CHANGED + MCPI_TOOLS is that of the tools. */
+enum { MCPI_ACKNOWLEDGED, MCPI_CHANGED, MCPI_UPDATED = 4 };
+static const char mcpi_changes[] = "notifications/subscriptions/acknowledged\0notifications/tools/list_changed\0"
+    "notifications/resources/list_changed\0notifications/prompts/list_changed\0notifications/resources/updated\0";
 #endif
 
 /* An integer in any notation that keeps its digits: no fraction, no exponent. `7.0` is for answers only, see
@@ -3996,6 +4005,47 @@ static void   mcpi_child_reap  (mcpi_child *ch, bool kill_group);
 static size_t mcpi_child_why   (const mcpi_child *ch, char *buf, size_t cap);
 #endif
 #if !defined(MCP_NO_SERVER) || !defined(MCP_NO_CLIENT)
+/* -- questions --------------------------------------------------------------------------------------------------- */
+/* What servers can ask clients for, and what a client has to be able to do for it, as its capabilities say. */
+
+static const char mcpi_questions[] = "elicitation/create\0" "sampling/createMessage\0" "roots/list\0";
+enum { MCPI_ELICIT, MCPI_SAMPLE, MCPI_LIST_ROOTS };
+enum {
+    MCPI_CAN_FORM = 1, MCPI_CAN_URL = 2, MCPI_CAN_SAMPLE = 4, MCPI_CAN_SAMPLE_TOOLS = 8, MCPI_CAN_SAMPLE_CONTEXT = 16,
+    MCPI_CAN_ROOTS = 32, MCPI_CAN_NOTHING = 64,     /* what nobody can */
+    MCPI_CAN_ELICIT = MCPI_CAN_FORM | MCPI_CAN_URL
+};
+
+/* Before there were two modes, an elicitation was a form. */
+static unsigned mcpi_abilities(const mcp_json *caps)
+{
+    const mcp_json *elicit = mcp_json_get(caps, "elicitation"), *sample = mcp_json_get(caps, "sampling");
+    const mcp_json *url = mcp_json_get(elicit, "url");
+    unsigned can = url ? MCPI_CAN_URL : 0;
+    if (mcp_json_type(elicit) == MCP_JSON_OBJECT && (!url || mcp_json_get(elicit, "form"))) can |= MCPI_CAN_FORM;
+    if (sample) can |= MCPI_CAN_SAMPLE;
+    if (mcp_json_get(sample, "tools")) can |= MCPI_CAN_SAMPLE_TOOLS;
+    if (mcp_json_get(sample, "context")) can |= MCPI_CAN_SAMPLE_CONTEXT;
+    return mcp_json_get(caps, "roots") ? can | MCPI_CAN_ROOTS : can;
+}
+
+/* What a question needs; 0: it is none of these. */
+static unsigned mcpi_question_needs(int question, const mcp_json *params)
+{
+    const mcp_json *mode = mcp_json_get(params, "mode"), *context = mcp_json_get(params, "includeContext");
+    unsigned needs = MCPI_CAN_SAMPLE;
+    switch (question) {
+    case MCPI_ELICIT:
+        if (!mode || mcpi_is(mode, "form")) return MCPI_CAN_FORM;
+        return mcpi_is(mode, "url") ? MCPI_CAN_URL : MCPI_CAN_NOTHING;
+    case MCPI_SAMPLE:
+        if (mcp_json_get(params, "tools") || mcp_json_get(params, "toolChoice")) needs |= MCPI_CAN_SAMPLE_TOOLS;
+        return context && !mcpi_is(context, "none") ? needs | MCPI_CAN_SAMPLE_CONTEXT : needs;
+    case MCPI_LIST_ROOTS: return MCPI_CAN_ROOTS;
+    default: return 0;
+    }
+}
+
 /* -- forms ------------------------------------------------------------------------------------------------------- */
 /* What an elicitation asks for is a flat object of simple fields, described in a small part of JSON Schema: strings
    with a length and a format, numbers with bounds, booleans, and choices, of one or of several. So the check below is
@@ -4190,6 +4240,7 @@ static const char *mcpi_fields_alien(const mcp_json *content, const char **field
 #define MCPI_KEEP       ((size_t)1 << 20)   /* buffers over this are given back after an outlier */
 #define MCPI_QUEUE_HIGH ((size_t)1 << 20)   /* over this much unsent output, a server takes no new request */
 #define MCPI_NEST_MAX   8                   /* callbacks inside callbacks */
+#define MCPI_LEFT_MS    20                  /* how often what could not be polled is tried */
 
 typedef struct mcpi_frame {
     struct mcpi_frame *outer;
@@ -4213,6 +4264,7 @@ typedef struct mcpi_stream {
     bool gone;                              /* broken, since the peer has closed its end */
     bool may_read, may_write;               /* poll said so, or there is no poll */
     int fd_at, fd_count;                    /* where pollfds put this stream's entries */
+    bool fd_left;                           /* there was no room for all of them */
     mcp_stats *stats;
 } mcpi_stream;
 
@@ -4523,6 +4575,7 @@ static void mcpi_stream_pollfds(mcpi_stream *st, bool want_read, struct pollfd *
     if (st->open && st->io.poll && (want_read || want_write))
         k = st->io.poll(st->io.user, want_read, want_write, room ? fds + *n : NULL, room);
     st->fd_count = k < room ? k : room;
+    st->fd_left = k > room;
     *n += k;
 }
 
@@ -4540,6 +4593,21 @@ static void mcpi_stream_polled(mcpi_stream *st, const struct pollfd *fds, int n)
         if (!mcpi_io_is_fds(&st->io)) st->may_read = true;
     }
     if (st->may_read) mcpi_io_readable(&st->io);
+    if (st->fd_left) st->may_read = st->may_write = true;   /* it never blocks: it is just tried */
+}
+
+/* An entry for a descriptor that is only read. Returns its place; one beyond cap is not polled. */
+static int mcpi_want(struct pollfd *fds, int cap, int *n, int fd)
+{
+    if (fd < 0) return -1;
+    if (*n < cap) { fds[*n].fd = fd; fds[*n].events = POLLIN; fds[*n].revents = 0; }
+    return (*n)++;
+}
+
+/* Was it seen? What could not be polled is tried. n: how many entries poll filled in. */
+static bool mcpi_was_seen(const struct pollfd *fds, int n, int at)
+{
+    return at >= 0 && (at >= n || fds[at].revents);
 }
 #endif
 #endif /* either end */
@@ -4808,7 +4876,6 @@ typedef struct mcpi_method {
 } mcpi_method;
 
 /* A tool, prompt, resource or template. */
-enum { MCPI_TOOLS, MCPI_RESOURCES, MCPI_PROMPTS, MCPI_TEMPLATES, MCPI_KINDS };
 typedef struct mcpi_feature {
     mcpi_named named;                       /* its name, or the URI */
     uint64_t seq;                           /* place in the list; cursors point between these */
@@ -4967,7 +5034,7 @@ struct mcp_server {
     int listen_fd;
     char *listen_path;
     struct pollfd *fds; int fds_cap;
-    int mail_at, listen_at;
+    int mail_at, listen_at; bool fds_left;  /* where their entries are; there was no room for all that there are */
     int64_t accept_at;                      /* no descriptors were left: the next peer is not asked in before */
 #endif
     mcp_server_desc d;                      /* with the defaults filled in; its strings are not used after new */
@@ -5160,6 +5227,11 @@ static void mcpi_put_envelope(mcp_writer *w, const mcp_json *id)
         mcpi_put_scalar(w, id, true);
     } else MCPI_PUT_LITERAL(w, "\"jsonrpc\":\"2.0\"");
     w->comma = true;
+}
+
+static void mcpi_put_empty(mcp_writer *w, const char *key)
+{
+    mcpi_put_splice(w, key, "{}", 2);
 }
 
 static mcp_writer *mcpi_note_begin(mcpi_stream *st, const char *method)
@@ -5972,7 +6044,7 @@ static bool mcpi_peek_line(mcp_req *r, mcpi_frame *f, const char *line, size_t l
     } else if (len && m.kind == MCP_MSG_REQUEST && strcmp(m.method, "ping") == 0 && c->version &&
                !mcp_json_at(m.params, "/_meta/io.modelcontextprotocol~1protocolVersion")) {
         mcpi_place p = mcpi_answer_begin(&c->st, NULL, m.id);
-        mcpi_put_splice(p.w, "result", "{}", 2);
+        mcpi_put_empty(p.w, "result");
         (void)mcpi_conn_broke(c, mcpi_answer_end(c, &c->st, NULL, p));
         taken = true;
     }
@@ -6110,9 +6182,6 @@ static bool mcpi_says(const mcp_server *s, const char *capability)
     return mcp_json_get(s->caps, capability) != NULL;
 }
 
-/* The members of lists, in results and capabilities; in the order of MCPI_TOOLS and its neighbours. */
-static const char mcpi_list_names[] = "tools\0" "resources\0" "prompts\0" "resourceTemplates\0";
-
 /* Resources and templates come together. */
 static bool mcpi_has_list(const mcp_server *s, int kind)
 {
@@ -6125,7 +6194,7 @@ static bool mcpi_has_list(const mcp_server *s, int kind)
 /* Does it tell changes of this list, or (subscribe) of its resources? It does, unless the program has said no. */
 static bool mcpi_offers(const mcp_server *s, int kind, const char *what)
 {
-    const mcp_json *said = mcp_json_get(mcp_json_get(s->caps, mcpi_word_at(mcpi_list_names, kind)), what);
+    const mcp_json *said = mcp_json_get(mcp_json_get(s->caps, mcpi_word_at(mcpi_lists, kind)), what);
     return mcpi_has_list(s, kind) && (!said || mcp_json_bool(said, false));
 }
 
@@ -6135,7 +6204,7 @@ static void mcpi_put_capabilities(mcp_server *s, mcp_writer *w)
     int kind;
     mcp_put_object(w, "capabilities");
     for (kind = 0; kind <= MCPI_PROMPTS; kind++) {
-        const char *name = mcpi_word_at(mcpi_list_names, kind);
+        const char *name = mcpi_word_at(mcpi_lists, kind);
         const mcp_json *said = mcp_json_get(s->caps, name);
         if (!mcpi_has_list(s, kind)) continue;
         mcp_put_object(w, name);
@@ -6144,9 +6213,9 @@ static void mcpi_put_capabilities(mcp_server *s, mcp_writer *w)
         mcp_json_each(v, said) mcp_put_json(w, mcp_json_key(v), v);
         mcp_put_end(w);
     }
-    if (s->has_completions && !mcpi_says(s, "completions")) mcpi_put_splice(w, "completions", "{}", 2);
+    if (s->has_completions && !mcpi_says(s, "completions")) mcpi_put_empty(w, "completions");
     mcp_json_each(v, s->caps)
-        if (mcpi_word_of(mcpi_list_names, mcp_json_key(v)) < 0) mcp_put_json(w, mcp_json_key(v), v);
+        if (mcpi_word_of(mcpi_lists, mcp_json_key(v)) < 0) mcp_put_json(w, mcp_json_key(v), v);
     mcp_put_end(w);
 }
 
@@ -6356,7 +6425,7 @@ static void mcpi_do_listen(mcp_req *r)
     }
     if (mcpi_req_open(r) != MCP_OK) return;
     r->listen = true;
-    w = mcpi_note_begin(r->stream, "notifications/subscriptions/acknowledged");
+    w = mcpi_note_begin(r->stream, mcpi_changes);
     mcpi_put_subscription(w, r->id);
     mcp_put_object(w, "notifications");
     for (kind = 0; kind <= MCPI_PROMPTS; kind++)
@@ -6486,7 +6555,7 @@ static void mcpi_do_list(mcp_req *r)
         return;
     }
     w = mcpi_body(r);
-    mcp_put_array(w, mcpi_word_at(mcpi_list_names, kind));
+    mcp_put_array(w, mcpi_word_at(mcpi_lists, kind));
     for (i = mcpi_list_after(l, seq); i < l->count && (s->d.page_size <= 0 || shown < s->d.page_size); i++) {
         if (!mcpi_visible(r, l->at[i])) continue;
         mcpi_put_splice(w, NULL, l->at[i]->text, l->at[i]->len);
@@ -7141,14 +7210,6 @@ static void mcpi_hmac_end(mcpi_sha *c, const void *key, size_t n, unsigned char 
    the turn. Nothing of this is named by the dispatch: it finds the way through pointers that asking sets, so a program
    that never asks does not hold it. */
 
-enum {
-    MCPI_FORM = 1, MCPI_URL = 2, MCPI_SAMPLING = 4, MCPI_SAMPLING_TOOLS = 8, MCPI_SAMPLING_CONTEXT = 16, MCPI_ROOTS = 32
-};
-enum { MCPI_ELICIT, MCPI_SAMPLE, MCPI_LIST_ROOTS };
-static const char mcpi_query_methods[] = "elicitation/create\0" "sampling/createMessage\0" "roots/list\0";
-static const char mcpi_query_needs[] =
-    "/elicitation/form\0" "/elicitation/url\0" "/sampling\0" "/sampling/tools\0" "/sampling/context\0" "/roots\0";
-
 /* A question, and its answer. */
 struct mcpi_query {
     mcpi_item item;                         /* legacy: in the server's table while it is out */
@@ -7418,7 +7479,7 @@ static void mcpi_put_ask(mcpi_query *q, mcp_writer *w)
     mcp_req *r = q->r;
     bool elicit = q->method == MCPI_ELICIT, url = elicit && mcpi_is(mcp_json_get(q->params, "mode"), "url");
     bool old = elicit && mcpi_is_before(r, "2025-11-25");
-    mcp_put_str(w, "method", mcpi_word_at(mcpi_query_methods, q->method));
+    mcp_put_str(w, "method", mcpi_word_at(mcpi_questions, q->method));
     if (q->method == MCPI_LIST_ROOTS && mcp_json_size(q->params) == 0) return;
     mcp_put_object(w, "params");
     mcp_json_each(v, q->params) {
@@ -7592,19 +7653,19 @@ static void mcpi_refuse_capability(mcp_req *r)
     mcp_writer_fixed(&w, data, sizeof data);
     mcp_put_object(&w, NULL);
     mcp_put_object(&w, "requiredCapabilities");
-    if (need & (MCPI_FORM | MCPI_URL)) {
+    if (need & MCPI_CAN_ELICIT) {
         mcp_put_object(&w, "elicitation");
-        if (need & MCPI_FORM) mcpi_put_splice(&w, "form", "{}", 2);
-        if (need & MCPI_URL) mcpi_put_splice(&w, "url", "{}", 2);
+        if (need & MCPI_CAN_FORM) mcpi_put_empty(&w, "form");
+        if (need & MCPI_CAN_URL) mcpi_put_empty(&w, "url");
         mcp_put_end(&w);
     }
-    if (need & (MCPI_SAMPLING | MCPI_SAMPLING_TOOLS | MCPI_SAMPLING_CONTEXT)) {
+    if (need & (MCPI_CAN_SAMPLE | MCPI_CAN_SAMPLE_TOOLS | MCPI_CAN_SAMPLE_CONTEXT)) {
         mcp_put_object(&w, "sampling");
-        if (need & MCPI_SAMPLING_TOOLS) mcpi_put_splice(&w, "tools", "{}", 2);
-        if (need & MCPI_SAMPLING_CONTEXT) mcpi_put_splice(&w, "context", "{}", 2);
+        if (need & MCPI_CAN_SAMPLE_TOOLS) mcpi_put_empty(&w, "tools");
+        if (need & MCPI_CAN_SAMPLE_CONTEXT) mcpi_put_empty(&w, "context");
         mcp_put_end(&w);
     }
-    if (need & MCPI_ROOTS) mcpi_put_splice(&w, "roots", "{}", 2);
+    if (need & MCPI_CAN_ROOTS) mcpi_put_empty(&w, "roots");
     mcp_put_end(&w);
     mcp_put_end(&w);
     (void)mcp_req_error(r, MCPI_MISSING_CAPABILITY, "this needs a capability that the client does not have",
@@ -7617,7 +7678,7 @@ static void mcpi_asks_why(const mcpi_talk *t, char *text, size_t cap)
     const mcpi_query *q = t->asks;
     const char *method;
     while (q && q->status != t->told) q = q->next;
-    method = q ? mcpi_word_at(mcpi_query_methods, q->method) : "";
+    method = q ? mcpi_word_at(mcpi_questions, q->method) : "";
     if (q && t->told == MCP_ERR_PEER)
         mcpi_say(text, cap, "the client answered %s with error %l: %.*s", method,
                  mcp_json_int(mcp_json_get(q->answer, "code"), 0), 128,
@@ -7730,28 +7791,14 @@ const mcp_json *mcp_req_kept(mcp_req *r)
     return t ? t->kept : NULL;
 }
 
-/* What the client has to have for it. */
-static unsigned mcpi_query_need(int method, const mcp_json *params)
-{
-    const mcp_json *context = mcp_json_get(params, "includeContext");
-    unsigned need = MCPI_SAMPLING;
-    if (method == MCPI_LIST_ROOTS) return MCPI_ROOTS;
-    if (method == MCPI_ELICIT) return mcpi_is(mcp_json_get(params, "mode"), "url") ? MCPI_URL : MCPI_FORM;
-    if (mcp_json_get(params, "tools") || mcp_json_get(params, "toolChoice")) need |= MCPI_SAMPLING_TOOLS;
-    return context && !mcpi_is(context, "none") ? need | MCPI_SAMPLING_CONTEXT : need;
-}
-
-/* What it has. Older revisions do not know all of it, and had some of it without saying so. */
+/* What the client has. Older revisions do not know all of it, and had some of it without saying so. */
 static unsigned mcpi_query_can(const mcp_req *r)
 {
-    unsigned can = 0;
-    int i;
-    for (i = 0; i < 6; i++)
-        if (mcp_req_can(r, mcpi_word_at(mcpi_query_needs, i))) can |= 1u << i;
+    unsigned can = mcpi_abilities(r->caps);
     if (!mcpi_is_before(r, "2025-11-25")) return can;
-    can &= MCPI_SAMPLING | MCPI_ROOTS;
-    if (!mcpi_is_before(r, "2025-06-18") && mcp_req_can(r, "/elicitation")) can |= MCPI_FORM;
-    return can & MCPI_SAMPLING ? can | MCPI_SAMPLING_CONTEXT : can;
+    can &= MCPI_CAN_SAMPLE | MCPI_CAN_ROOTS;
+    if (!mcpi_is_before(r, "2025-06-18") && mcp_json_get(r->caps, "elicitation")) can |= MCPI_CAN_FORM;
+    return can & MCPI_CAN_SAMPLE ? can | MCPI_CAN_SAMPLE_CONTEXT : can;
 }
 
 /* NULL, or why this cannot be the answer. */
@@ -7806,20 +7853,20 @@ static int mcpi_query_new(mcp_req *r, const char *key, int method, const char *p
     size_t pos = 0;
     const char *fault, *field;
     const mcp_json *v = mcp_json_parse(&t->arena, params ? params : "{}", MCP_NTS, &pos);
-    unsigned missing;
+    unsigned needs = mcpi_question_needs(method, v), missing = needs & ~mcpi_query_can(r);
     mcpi_query *q;
     if (!v && pos == MCP_NTS) return MCP_ERR_MEMORY;
     if (mcp_json_type(v) != MCP_JSON_OBJECT)
         return mcpi_server_fail(r->s, MCP_ERR_ARGUMENT, "asking for \"%.*s\": params is no JSON object", 64, key);
-    fault = mcpi_query_need(method, v) == MCPI_FORM
-            ? mcpi_schema_fault(mcp_json_get(v, "requestedSchema"), &field) : NULL;
+    fault = needs == MCPI_CAN_FORM ? mcpi_schema_fault(mcp_json_get(v, "requestedSchema"), &field) : NULL;
     if (fault)
         return mcpi_server_fail(r->s, MCP_ERR_ARGUMENT, "asking for \"%.*s\": no form can hold this schema: %.*s%s%s", 64,
                                 key, 64, field, *field ? " " : "", fault);
-    missing = mcpi_query_need(method, v) & ~mcpi_query_can(r);
+    if (needs == MCPI_CAN_NOTHING)
+        return mcpi_server_fail(r->s, MCP_ERR_ARGUMENT, "asking for \"%.*s\": mode is neither form nor url", 64, key);
     if (mcpi_is_before(r, "2025-11-25"))            /* no field could be more than one choice */
         mcp_json_each(f, mcp_json_at(v, "/requestedSchema/properties"))
-            if (mcpi_is(mcp_json_get(f, "type"), "array")) missing |= MCPI_FORM;
+            if (mcpi_is(mcp_json_get(f, "type"), "array")) missing |= MCPI_CAN_FORM;
     t->missing |= missing;
     if (missing) return MCP_ERR_CAPABILITY;
     if (r->modern && !mcpi_state_keyed(r->s))
@@ -7845,7 +7892,7 @@ static int mcpi_query_told(mcp_req *r, int rc)
 
 int mcp_req_ask(mcp_req *r, const char *key, const char *method, const char *params, const mcp_json **answer)
 {
-    int rc, which = mcpi_word_of(mcpi_query_methods, method);
+    int rc, which = mcpi_word_of(mcpi_questions, method);
     mcpi_talk *t = mcpi_talk_of(r, &rc);
     const mcp_json *given;
     const char *fault;
@@ -8096,9 +8143,7 @@ static bool mcpi_has_news(const mcp_server *s)
 /* One change of a list, to a legacy session and to its listens. */
 static void mcpi_tell_list(mcp_conn *c, int kind)
 {
-    static const char methods[] = "notifications/tools/list_changed\0" "notifications/resources/list_changed\0"
-                                  "notifications/prompts/list_changed\0";
-    const char *method = mcpi_word_at(methods, kind);
+    const char *method = mcpi_word_at(mcpi_changes, MCPI_CHANGED + kind);
     size_t i;
     if (c->initialized && mcpi_offers(c->s, kind, "listChanged"))
         (void)mcpi_conn_broke(c, mcpi_send_note(c->s, &c->st, method, NULL));
@@ -8117,7 +8162,7 @@ static void mcpi_tell_update(mcpi_sub *b)
     if (c->dead || c->draining) return;
     b->missed = mcpi_is_full(c);
     if (b->missed) { c->missed |= MCPI_MISSED_URIS; return; }
-    w = mcpi_note_begin(&c->st, "notifications/resources/updated");
+    w = mcpi_note_begin(&c->st, mcpi_word_at(mcpi_changes, MCPI_UPDATED));
     if (b->listen) mcpi_put_subscription(w, b->listen->id);
     mcp_put_strn(w, "uri", b->watch->named.name, b->watch->named.len);
     (void)mcpi_conn_broke(c, mcpi_note_end(c->s, &c->st, false));
@@ -8286,6 +8331,15 @@ static char *mcpi_form_end(mcpi_form *f, size_t *len)
         f->status = mcpi_server_fail(f->s, status, "%s: %s", f->whose, mcp_strerror(status));
     }
     return copy;
+}
+
+/* What is taken as it is, but not everybody will. */
+static void mcpi_form_warn(mcpi_form *f, bool odd, const char *why)
+{
+    char text[256];
+    if (!odd || f->s->d.log.level < 1) return;
+    mcpi_say(text, sizeof text, "%s: %s", f->whose, why);
+    mcpi_server_log(f->s, 1, text);
 }
 
 /* The input schema, made to say that it describes an object. */
@@ -8500,6 +8554,8 @@ static int mcpi_feature_end(mcpi_form *f, mcpi_feature *x)
     return mcpi_stick(s, f->status);
 }
 
+static const char mcpi_sure[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-.";
+
 int mcp_server_tool(mcp_server *s, const mcp_tool *t)
 {
     mcpi_form f;
@@ -8510,6 +8566,8 @@ int mcp_server_tool(mcp_server *s, const mcp_tool *t)
     x = mcpi_feature_begin(&f, s, MCPI_TOOLS, t->name, t->fn, whose, sizeof whose);
     if (x) {
         x->user = t->user;
+        mcpi_form_warn(&f, strlen(t->name) > 128 || t->name[strspn(t->name, mcpi_sure)],
+                       "some clients take only names of 1 to 128 characters of A-Z a-z 0-9 _ - .");
         mcpi_form_named(&f, t->name, t->title, t->description);
         schema = mcpi_form_schema(&f, t->input_schema);
         mcpi_form_json(&f, "outputSchema", t->output_schema, MCP_JSON_OBJECT);
@@ -8581,6 +8639,8 @@ int mcp_server_resource(mcp_server *s, const mcp_resource *d)
         if (is_template && mcpi_template_cut(d->uri, part) < 1)
             f.status = mcpi_server_fail(s, MCP_ERR_ARGUMENT,
                                         "%s: only {name}, {+name} and {/name} are known, in at most 60 parts", whose);
+        mcpi_form_warn(&f, !is_template && !mcpi_field_uri(d->uri, strlen(d->uri)),
+                       "this is no URI: it needs a scheme, and no blanks");
         mcpi_form_str(&f, is_template ? "uriTemplate" : "uri", d->uri);
         mcpi_form_named(&f, d->name ? d->name : d->uri, d->title, d->description);
         mcpi_form_looks(&f, d->icons, d->meta);
@@ -8728,7 +8788,7 @@ static bool mcpi_server_fill(mcp_server *s, const mcp_server_desc *d)
     s->has_logging = mcpi_says(s, "logging");
     for (kind = 0; kind < MCPI_KINDS; kind++)
         s->lists[kind].said =
-            mcpi_says(s, mcpi_word_at(mcpi_list_names, kind == MCPI_TEMPLATES ? MCPI_RESOURCES : kind));
+            mcpi_says(s, mcpi_word_at(mcpi_lists, kind == MCPI_TEMPLATES ? MCPI_RESOURCES : kind));
     if (mcpi_says(s, "resources") && !mcpi_have_resources(s, mcpi_do_unknown)) return false;
     if (mcpi_says(s, "prompts") && !mcpi_method_have(s, "prompts/get", 0, 0, mcpi_do_unknown)) return false;
     if (mcpi_says(s, "completions") && !mcpi_method_have(s, "completion/complete", 0, 0, mcpi_do_unknown)) return false;
@@ -8983,25 +9043,18 @@ mcp_poster *mcp_server_poster(mcp_server *s)
     return mcpi_mailbox_poster(&s->mail, &s->alloc);
 }
 
-static void mcpi_want(struct pollfd *fds, int cap, int *n, int fd)
-{
-    if (*n < cap) { fds[*n].fd = fd; fds[*n].events = POLLIN; fds[*n].revents = 0; }
-    ++*n;
-}
-
 int mcp_server_pollfds(mcp_server *s, struct pollfd *fds, int cap)
 {
+    bool accepts;
     int n = 0;
     mcp_conn *c;
     if (!s) return 0;
-    s->mail_at = s->listen_at = -1;
-    if (s->mail.rfd >= 0) { s->mail_at = n; mcpi_want(fds, cap, &n, s->mail.rfd); }
-    if (s->listen_fd >= 0 && !s->stopping && mcpi_server_peek_clock(s) >= s->accept_at) {
-        s->listen_at = n;
-        mcpi_want(fds, cap, &n, s->listen_fd);
-    }
+    accepts = !s->stopping && mcpi_server_peek_clock(s) >= s->accept_at;
+    s->mail_at = mcpi_want(fds, cap, &n, s->mail.rfd);
+    s->listen_at = mcpi_want(fds, cap, &n, accepts ? s->listen_fd : -1);
     for (c = s->conns; c; c = c->next)
         if (!c->dead) mcpi_stream_pollfds(&c->st, !c->draining && !s->stopping, fds, cap, &n);
+    s->fds_left = n > cap;
     return n;
 }
 
@@ -9040,11 +9093,6 @@ static void mcpi_server_accept(mcp_server *s)
         } else mcpi_close(&fd);
         mcpi_server_log(s, 1, "a peer was turned away: too many peers, or no memory");
     }
-}
-
-static bool mcpi_was_seen(const struct pollfd *fds, int n, int at)
-{
-    return at >= 0 && at < n && fds[at].revents;
 }
 
 int mcp_server_step(mcp_server *s, const struct pollfd *fds, int n)
@@ -9162,6 +9210,7 @@ int mcp_server_timeout(const mcp_server *s)
     now = mcpi_server_peek_clock(s);
 #ifndef MCP_NO_POSIX
     if (s->listen_fd >= 0 && s->accept_at > now && s->accept_at < at) at = s->accept_at;
+    if (s->fds_left && now + MCPI_LEFT_MS < at) at = now + MCPI_LEFT_MS;
 #endif
     if (mcpi_has_news(s)) return 0;
     for (c = s->conns; c; c = c->next) {
@@ -9209,17 +9258,12 @@ int mcp_server_timeout(const mcp_server *s)
 #define MCPI_AT_ONCE    INT64_MIN           /* a deadline: the next turn */
 
 /* Methods with something special about them. The first three may answer that they need more input; the next four are
-   lists, and their results hold them in a member of the name that stands below. A request to listen is no request to a
-   legacy server, and ping is another one to a modern server. */
+   lists, in the order of mcpi_lists. A request to listen is no request to a legacy server, and ping is another one to a
+   modern server. */
 static const char mcpi_client_methods[] = "tools/call\0" "prompts/get\0" "resources/read\0"
-    "tools/list\0" "resources/list\0" "resources/templates/list\0" "prompts/list\0" "subscriptions/listen\0" "ping\0";
-static const char mcpi_client_lists[] = "tools\0" "resources\0" "resourceTemplates\0" "prompts\0";
-enum { MCPI_METHOD_READ = 2, MCPI_METHOD_TOOLS_LIST = 3, MCPI_METHOD_LISTEN = 7, MCPI_METHOD_PING = 8 };
-/* The notifications that a subscription brings; the modern era knows no others of these. */
-static const char mcpi_changes[] = "notifications/subscriptions/acknowledged\0notifications/tools/list_changed\0"
-    "notifications/resources/list_changed\0notifications/prompts/list_changed\0notifications/resources/updated\0";
+    "tools/list\0" "resources/list\0" "prompts/list\0" "resources/templates/list\0" "subscriptions/listen\0" "ping\0";
 enum {
-    MCPI_CHANGE_NONE, MCPI_CHANGE_TOOLS, MCPI_CHANGE_RESOURCES, MCPI_CHANGE_PROMPTS, MCPI_CHANGE_UPDATED
+    MCPI_METHOD_READ = 2, MCPI_METHOD_LISTS = 3, MCPI_METHOD_LISTEN = MCPI_METHOD_LISTS + MCPI_KINDS, MCPI_METHOD_PING
 };
 
 typedef enum mcpi_phase {
@@ -9280,12 +9324,6 @@ typedef struct mcpi_call {
     struct mcpi_call *next;                 /* in the pool, the done list, or a list of questions */
 } mcpi_call;
 
-/* What a program can be asked for, as its capabilities say; NOTHING is what nobody can. */
-enum {
-    MCPI_CAN_FORM = 1, MCPI_CAN_URL = 2, MCPI_CAN_SAMPLE = 4, MCPI_CAN_SAMPLE_TOOLS = 8, MCPI_CAN_ROOTS = 16,
-    MCPI_CAN_NOTHING = 32, MCPI_CAN_ELICIT = MCPI_CAN_FORM | MCPI_CAN_URL
-};
-
 #define MCPI_ASK_CHAINS 32
 
 struct mcp_client {
@@ -9335,7 +9373,7 @@ struct mcp_client {
     bool child_gone;                        /* it has exited; perhaps not reaped yet */
     int64_t check_at; int check_ms;
     mcpi_mailbox box;
-    int err_at, box_at;
+    int err_at, box_at; bool fds_left;      /* as in a server */
     bool err_ready, box_ready;
 #endif
     mcp_client_desc d;                      /* defaults filled in; its strings are used in new only */
@@ -10044,13 +10082,9 @@ static void mcpi_kept_change(mcp_client *c, int change, const mcp_json *params)
 {
     const char *uri;
     c->changes++;
-    if (change == MCPI_CHANGE_TOOLS) mcpi_kept_forget(c, MCPI_METHOD_TOOLS_LIST, NULL);
-    if (change == MCPI_CHANGE_RESOURCES) {
-        mcpi_kept_forget(c, MCPI_METHOD_TOOLS_LIST + 1, NULL);
-        mcpi_kept_forget(c, MCPI_METHOD_TOOLS_LIST + 2, NULL);
-    }
-    if (change == MCPI_CHANGE_PROMPTS) mcpi_kept_forget(c, MCPI_METHOD_TOOLS_LIST + 3, NULL);
-    if (change != MCPI_CHANGE_UPDATED) return;
+    if (change != MCPI_UPDATED) mcpi_kept_forget(c, MCPI_METHOD_LISTS + change - MCPI_CHANGED, NULL);
+    if (change == MCPI_CHANGED + MCPI_RESOURCES) mcpi_kept_forget(c, MCPI_METHOD_LISTS + MCPI_TEMPLATES, NULL);
+    if (change != MCPI_UPDATED) return;
     mcpi_client_clear(c);
     mcp_put_json(&c->scratch, NULL, mcp_json_get(params, "uri"));
     uri = mcp_writer_text(&c->scratch, NULL);
@@ -10135,7 +10169,7 @@ static bool mcpi_call_goes_on(const mcp_client *c, const mcpi_call *k)
 {
     if (c->phase != MCPI_PHASE_READY || k->each || k->known == MCPI_METHOD_LISTEN) return true;
     if (mcpi_call_is_kept(c, k)) return true;
-    return k->known >= 0 && k->known < MCPI_METHOD_TOOLS_LIST && (c->era == MCP_ERA_MODERN || c->can & MCPI_CAN_URL);
+    return k->known >= 0 && k->known < MCPI_METHOD_LISTS && (c->era == MCP_ERA_MODERN || c->can & MCPI_CAN_URL);
 }
 
 /* A call, from the user's struct to the wire or to the waiting room. Nothing is left behind when it fails. */
@@ -10399,7 +10433,7 @@ static void mcpi_listen_begun(mcp_client *c, mcpi_call *k)
     if (!filter || !params) mcpi_call_later(c, k, MCP_ERR_MEMORY, NULL);
     else if (c->d.on_notify) {
         c->nest++;
-        c->d.on_notify(c, "notifications/subscriptions/acknowledged", params, c->d.user);
+        c->d.on_notify(c, mcpi_changes, params, c->d.user);
         c->nest--;
     }
     mcp_writer_free(&w);
@@ -10519,19 +10553,10 @@ static bool mcpi_put_form(mcp_writer *w, const mcp_json *schema, const mcp_json 
    in one of two other places: in a chain by the server's id, where a cancel or a duplicate finds it, or with the call
    that needs it. */
 
-/* What the program must be able to do to be asked this, in MCPI_CAN_...; 0: some other method. */
+/* What the program must be able to do to be asked this; 0: some other method. */
 static unsigned mcpi_ask_needs(const char *method, const mcp_json *params)
 {
-    const mcp_json *mode = mcp_json_get(params, "mode");
-    bool tools = mcp_json_get(params, "tools") || mcp_json_get(params, "toolChoice");
-    switch (mcpi_word_of("elicitation/create\0sampling/createMessage\0roots/list\0", method)) {
-    case 0:
-        if (!mode || mcpi_is(mode, "form")) return MCPI_CAN_FORM;
-        return mcpi_is(mode, "url") ? MCPI_CAN_URL : MCPI_CAN_NOTHING;
-    case 1:  return tools ? MCPI_CAN_SAMPLE | MCPI_CAN_SAMPLE_TOOLS : MCPI_CAN_SAMPLE;
-    case 2:  return MCPI_CAN_ROOTS;
-    default: return 0;
-    }
+    return mcpi_question_needs(mcpi_word_of(mcpi_questions, method), params) & ~(unsigned)MCPI_CAN_SAMPLE_CONTEXT;
 }
 
 /* Does the program say that it can do nothing of the kind? */
@@ -10859,7 +10884,7 @@ static int mcpi_call_input(mcp_client *c, mcpi_call *k, const mcp_json *list, co
     mcpi_call *q;
     int status;
     *why = "the server asks for input where that is not possible";
-    if (k->known < 0 || k->known >= MCPI_METHOD_TOOLS_LIST) return MCP_ERR_PROTOCOL;
+    if (k->known < 0 || k->known >= MCPI_METHOD_LISTS) return MCP_ERR_PROTOCOL;
     *why = "the server asks for input and does not say what";
     if ((!list && !state) || (state && mcp_json_type(state) != MCP_JSON_STRING) || (bare && !mcp_json_first(list))
         || (list && !bare && mcp_json_type(list) != MCP_JSON_OBJECT) || bare != (c->era == MCP_ERA_LEGACY))
@@ -10958,8 +10983,8 @@ static int mcpi_call_next(mcp_client *c, mcpi_call *k, const mcp_json *cursor)
 static const mcp_json *mcpi_call_list(const mcpi_call *k, const mcp_json *result)
 {
     const mcp_json *v;
-    if (k->known >= MCPI_METHOD_TOOLS_LIST && k->known < MCPI_METHOD_LISTEN)
-        return mcp_json_get(result, mcpi_word_at(mcpi_client_lists, k->known - MCPI_METHOD_TOOLS_LIST));
+    if (k->known >= MCPI_METHOD_LISTS && k->known < MCPI_METHOD_LISTEN)
+        return mcp_json_get(result, mcpi_word_at(mcpi_lists, k->known - MCPI_METHOD_LISTS));
     for (v = mcp_json_first(result); v && mcp_json_type(v) != MCP_JSON_ARRAY; ) v = mcp_json_next(v);
     return v;
 }
@@ -11013,7 +11038,7 @@ static const char *mcpi_error_text(const mcp_json *error)
    that is an empty list. */
 static bool mcpi_call_is_optional(const mcpi_call *k)
 {
-    return k->each && !k->pages && k->known > MCPI_METHOD_TOOLS_LIST && k->known < MCPI_METHOD_LISTEN;
+    return k->each && !k->pages && k->known > MCPI_METHOD_LISTS && k->known < MCPI_METHOD_LISTEN;
 }
 
 /* An answer to a call, valid or not. What it says is taken as it is, and an error object that lacks its
@@ -11436,9 +11461,9 @@ static void mcpi_client_notification(mcp_client *c, const mcp_msg *m)
     int change;
     if (strcmp(m->method, "notifications/progress") == 0) { mcpi_client_progress(c, m->params); return; }
     change = mcpi_word_of(mcpi_changes, m->method);
-    if (change > MCPI_CHANGE_NONE && c->d.cache_bytes) mcpi_kept_change(c, change, m->params);
+    if (change > MCPI_ACKNOWLEDGED && c->d.cache_bytes) mcpi_kept_change(c, change, m->params);
     if (change >= 0 && c->era == MCP_ERA_MODERN && !mcpi_client_listens(c, change, m->params)) return;
-    if (change > MCPI_CHANGE_NONE && change < MCPI_CHANGE_UPDATED && c->d.cache_bytes) {
+    if (change > MCPI_ACKNOWLEDGED && change < MCPI_UPDATED && c->d.cache_bytes) {
         c->untold |= 1u << change;
         return;
     }
@@ -11963,7 +11988,7 @@ static void mcpi_client_tell(mcp_client *c)
     if (!what || c->telling || c->freed) return;
     c->untold = 0;
     c->telling = true;
-    for (i = MCPI_CHANGE_TOOLS; i < MCPI_CHANGE_UPDATED; i++) {
+    for (i = MCPI_CHANGED; i < MCPI_UPDATED; i++) {
         if (!(what >> i & 1) || !c->d.on_notify || c->freed) continue;
         c->nest++;
         c->d.on_notify(c, mcpi_word_at(mcpi_changes, i), NULL, c->d.user);
@@ -11997,16 +12022,11 @@ static void mcpi_client_turn(mcp_client *c)
 }
 
 #ifndef MCP_NO_POSIX
-static bool mcpi_client_is_ready(int fd, int at, const struct pollfd *fds, int n)
-{
-    return fd >= 0 && at >= 0 && at < n && fds[at].fd == fd && fds[at].revents;
-}
-
 static void mcpi_client_polled(mcp_client *c, const struct pollfd *fds, int n)
 {
     mcpi_stream_polled(&c->st, fds, n);
-    c->err_ready = mcpi_client_is_ready(c->child.err, c->err_at, fds, n);
-    c->box_ready = mcpi_client_is_ready(c->box.rfd, c->box_at, fds, n);
+    c->err_ready = mcpi_was_seen(fds, n, c->err_at);
+    c->box_ready = mcpi_was_seen(fds, n, c->box_at);
 }
 #endif
 
@@ -12062,20 +12082,6 @@ static bool mcpi_client_copy_list(mcp_client *c, const char *const *from, const 
 }
 #endif
 
-/* Which questions the capabilities allow. */
-static unsigned mcpi_client_abilities(const mcp_json *caps)
-{
-    const mcp_json *elicit = mcp_json_get(caps, "elicitation"), *sample = mcp_json_get(caps, "sampling");
-    const mcp_json *url = mcp_json_get(elicit, "url");
-    unsigned can = 0;
-    if (elicit && (!url || mcp_json_get(elicit, "form"))) can |= MCPI_CAN_FORM;
-    if (url) can |= MCPI_CAN_URL;
-    if (sample) can |= MCPI_CAN_SAMPLE;
-    if (mcp_json_get(sample, "tools")) can |= MCPI_CAN_SAMPLE_TOOLS;
-    if (mcp_json_get(caps, "roots")) can |= MCPI_CAN_ROOTS;
-    return can;
-}
-
 /* Writes what each modern request says of us. False: no memory; another mistake is kept as the client's
    failure. */
 static bool mcpi_client_describe(mcp_client *c, const mcp_client_desc *d)
@@ -12097,10 +12103,12 @@ static bool mcpi_client_describe(mcp_client *c, const mcp_client_desc *d)
     mcp_put_end(w);
     text = mcp_writer_text(w, &c->meta_len);
     c->meta = text ? mcpi_client_copy(c, text, c->meta_len) : NULL;
-    if (d->on_ask && d->capabilities) {
+    if (d->capabilities) {
         const mcp_json *caps = mcp_json_parse(&c->arena, d->capabilities, MCP_NTS, NULL);
         if (!caps) return false;
-        c->can = mcpi_client_abilities(caps);
+        c->can = mcpi_abilities(caps);
+        if (c->can && !d->on_ask)
+            mcpi_client_fail(c, MCP_ERR_ARGUMENT, "capabilities say that servers may ask, and there is no on_ask");
     }
     return c->meta != NULL;
 }
@@ -12397,21 +12405,13 @@ mcp_stats mcp_client_stats(const mcp_client *c)
 int mcp_client_pollfds(mcp_client *c, struct pollfd *fds, int cap)
 {
 #ifndef MCP_NO_POSIX
-    int n = 0, i;
+    int n = 0;
     if (!c) return 0;
     if (!fds) cap = 0;
-    for (i = 0; i < 2; i++) {
-        int fd = i ? c->box.rfd : c->child.err;
-        *(i ? &c->box_at : &c->err_at) = fd < 0 ? -1 : n;
-        if (fd < 0) continue;
-        if (n < cap) {
-            fds[n].fd = fd;
-            fds[n].events = POLLIN;
-            fds[n].revents = 0;
-        }
-        n++;
-    }
+    c->err_at = mcpi_want(fds, cap, &n, c->child.err);
+    c->box_at = mcpi_want(fds, cap, &n, c->box.rfd);
     mcpi_stream_pollfds(&c->st, true, fds, cap, &n);    /* last: a stream of the user's may have many */
+    c->fds_left = n > cap;
     return n;
 #else
     (void)c; (void)fds; (void)cap;
@@ -12432,8 +12432,11 @@ int mcp_client_timeout(const mcp_client *c)
 #ifndef MCP_NO_POSIX
     if (mcpi_client_watches(c) && c->check_at < at) at = c->check_at;
 #endif
-    if (at == MCP_NEVER) return -1;
     now = mcpi_client_clock(c);
+#ifndef MCP_NO_POSIX
+    if (c->fds_left && now + MCPI_LEFT_MS < at) at = now + MCPI_LEFT_MS;
+#endif
+    if (at == MCP_NEVER) return -1;
     return at <= now ? 0 : at - now > INT32_MAX ? INT32_MAX : (int)(at - now);
 }
 

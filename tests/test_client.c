@@ -11,6 +11,12 @@
 
 /* -- the handshake ------------------------------------------------------------------------------------------------------ */
 
+static int nobody(mcp_client *c, mcp_id ask, const char *method, const mcp_json *params, mcp_writer *w, void *user)
+{
+    (void)c; (void)ask; (void)method; (void)params; (void)w; (void)user;
+    return MCP_ERR_DECLINED;
+}
+
 TEST(modern_shape)                                                                 /* B32 D55 D73 */
 {
     peer p;
@@ -21,6 +27,7 @@ TEST(modern_shape)                                                              
     const char *s;
     d.title = "T";
     d.capabilities = "{ \"elicitation\": {} }";
+    d.on_ask = nobody;
     c = mcp_client_new(&d);
     k = tool_call("x", NULL, &r);
     CHECK(mcp_client_send(c, &k) != 0);
@@ -1849,8 +1856,10 @@ TEST(arguments)
 {
     mcp_client_desc d;
     mcp_client *c;
+    static const char *const asked[] = { "{\"roots\":{}}", "{\"sampling\":{}}", "{\"elicitation\":{}}", "{\"elicitation\":{\"url\":{}}}", "{\"extensions\":{}}", "{}" };
     mcp_call k = inner_call("x");
     mcp_io ends[2];
+    size_t i;
     memset(&d, 0, sizeof d);
     d.on_ready = note_ready;
     EQ_INT(mcp_client_step(NULL, NULL, 0), MCP_ERR_ARGUMENT);
@@ -1880,6 +1889,16 @@ TEST(arguments)
     CHECK(has(mcp_client_error(c), "capabilities") && has(mcp_client_error(c), "9"));
     mcp_client_free(c);
     ends[1].close(ends[1].user);                             /* the client has closed its end: this frees the pair */
+    for (i = 0; i < sizeof asked / sizeof *asked; i++) {     /* who says that servers may ask has to listen */
+        EQ_INT(mcp_io_pair(NULL, ends), MCP_OK);
+        d.io = ends[0];
+        d.capabilities = asked[i];
+        c = mcp_client_new(&d);
+        EQ_INT(mcp_client_step(c, NULL, 0), i < 4 ? MCP_ERR_ARGUMENT : MCP_OK);
+        CHECK(has(mcp_client_error(c), "there is no on_ask") == (i < 4));
+        mcp_client_free(c);
+        ends[1].close(ends[1].user);
+    }
 }
 
 static char g_log[65536];
@@ -2626,6 +2645,20 @@ TEST(own_loop)
     EQ_INT(r.status, MCP_OK);
     CHECK(i < 50);
     EQ_INT(mcp_client_timeout(c), -1);                       /* idle: nothing wakes up */
+    for (i = 0; i < 2; i++) {                                /* too little room: slower, but not deaf */
+        struct pollfd one;
+        int n, rounds = 0;
+        memset(&r, 0, sizeof r);
+        CHECK(mcp_client_send(c, &k) != 0);
+        for (; rounds < 200 && !r.calls; rounds++) {
+            n = mcp_client_pollfds(c, &one, i);
+            CHECK(n >= 2);
+            CHECK(mcp_client_timeout(c) >= 0 && mcp_client_timeout(c) <= 20);
+            (void)poll(&one, (nfds_t)i, mcp_client_timeout(c));
+            EQ_INT(mcp_client_step(c, &one, i), MCP_OK);
+        }
+        EQ_INT(r.status, MCP_OK);
+    }
     EQ_INT(mcp_client_pollfds(c, NULL, 0), 2);
     mcp_client_free(c);
     no_children();

@@ -363,6 +363,47 @@ TEST(templates_in_order)
     end(s, &p);
 }
 
+static char warned[1024];
+static void warn(int level, const char *text, void *user)
+{
+    (void)user;
+    if (level == 1 && strlen(warned) + strlen(text) + 2 < sizeof warned) strcat(strcat(warned, text), "\n");
+}
+
+/* What is taken though it is odd is said to whoever listens. */
+TEST(odd_names)
+{
+    mcp_server_desc d;
+    mcp_server *s;
+    char longest[131];
+    memset(&d, 0, sizeof d);
+    d.log.fn = warn;
+    d.log.level = 1;
+    s = server_with(&d);
+    warned[0] = 0;
+    memset(longest, 'x', 129);
+    longest[128] = 0;
+    EQ_INT(tool(s, longest, nothing), MCP_OK);
+    EQ_INT(tool(s, "A-b_c.9", nothing), MCP_OK);
+    EQ_INT(text_resource(s, "x:1", ""), MCP_OK);
+    EQ_INT(resource(s, "{a}", vars, NULL), MCP_OK);
+    EQ_STR(warned, "");
+    longest[128] = 'x';
+    longest[129] = 0;
+    EQ_INT(tool(s, "has space", nothing), MCP_OK);
+    EQ_INT(tool(s, "\xc3\xa9", nothing), MCP_OK);
+    EQ_INT(text_resource(s, "no-scheme", ""), MCP_OK);
+    EQ_INT(text_resource(s, "x: y", ""), MCP_OK);
+    EQ_STR(warned, "tool \"has space\": some clients take only names of 1 to 128 characters of A-Z a-z 0-9 _ - .\n"
+                   "tool \"\xc3\xa9\": some clients take only names of 1 to 128 characters of A-Z a-z 0-9 _ - .\n"
+                   "resource \"no-scheme\": this is no URI: it needs a scheme, and no blanks\n"
+                   "resource \"x: y\": this is no URI: it needs a scheme, and no blanks\n");
+    warned[0] = 0;
+    EQ_INT(tool(s, longest, nothing), MCP_OK);
+    CHECK(strstr(warned, "1 to 128") != NULL);
+    mcp_server_free(s);
+}
+
 TEST(bad_templates)
 {
     static const char *const bad[] = {
@@ -1651,6 +1692,7 @@ int main(void)
     RUN(unknown_resources);
     RUN(templates_match);
     RUN(templates_in_order);
+    RUN(odd_names);
     RUN(bad_templates);
     RUN(hostile_uris);
     RUN(templates_without_memory);
