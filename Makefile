@@ -4,8 +4,8 @@
 #   make demo       a client talks to a server, in some seconds
 #   make test       all that needs only a C compiler; under a minute
 #   make check      all that can run here; prints a line for each thing that is missing
-#   make check-...  one of them: compile budget asan msan m32 s390x valgrind analyze json-suite faults peers
-#   make fuzz       libFuzzer on JSON, framing, server, client, and both over descriptors, FUZZ_SECONDS (60) each; needs clang
+#   make check-...  one of them: compile budget asan msan m32 s390x valgrind analyze json-suite patterns faults names peers
+#   make fuzz       libFuzzer on JSON, patterns, framing, server, client, and both over descriptors, FUZZ_SECONDS (60) each; needs clang
 #   make soak       server and clients under random load for SOAK_SECONDS (30)
 #   make mutate     breaks mcp.h in one place at a time and sees that a test notices; half an hour, or SAMPLE=18: every 18th
 #   make coverage   which lines of mcp.h no test program reaches; needs gcc and gcov
@@ -29,7 +29,7 @@ RUN      = $(ENV) sh tests/run.sh
 EXAMPLES = $(B)/hello_server $(B)/hello_client $(B)/loop_client $(B)/worker_server $(B)/unix_server \
            $(B)/fixed_server $(B)/docs_server $(B)/ask_server \
            $(B)/ask_client $(B)/mcp
-FIXTURES = $(B)/faults_json $(B)/faults_server $(B)/faults_client $(B)/conformance_server $(B)/conformance_client $(B)/peer_client
+FIXTURES = $(B)/faults_json $(B)/faults_server $(B)/faults_client $(B)/conformance_server $(B)/conformance_client $(B)/peer_client $(B)/names
 
 all: examples
 examples: $(EXAMPLES)
@@ -58,6 +58,7 @@ $(B)/faults_client: tests/fixtures/faults_client.c
 $(B)/conformance_client: tests/fixtures/conformance_client.c
 $(B)/conformance_server: tests/fixtures/conformance_server.c
 $(B)/peer_client: tests/fixtures/peer_client.c
+$(B)/names: tests/fixtures/names.c
 
 demo: examples
 	@sh examples/demo.sh $(B)
@@ -69,7 +70,7 @@ test:
 check:
 	@LIMIT=900 PROGRAMS='examples/*.c tests/fixtures/faults_*.c tests/fixtures/conformance_*.c tests/fixtures/peer_client.c tests/fixtures/scripted_server.c' $(RUN) tests/test_*.c tests/examples.sh tests/readme.sh tests/budget.sh tests/stale.sh tests/counts.sh \
 	    tests/compile/matrix.sh tests/analyze.sh tests/asan.sh tests/msan.sh tests/valgrind.sh tests/m32.sh tests/s390x.sh \
-	    tests/json_suite.sh tests/faults.sh tests/wire.sh tests/conformance.sh tests/peers/check.sh
+	    tests/json_suite.sh tests/pattern_peer.sh tests/faults.sh tests/wire.sh tests/conformance.sh tests/names.sh tests/peers/check.sh
 
 coverage:
 	@$(RUN) -v tests/coverage.sh
@@ -104,12 +105,16 @@ check-analyze:
 	@$(RUN) -v tests/analyze.sh
 check-json-suite: fixtures
 	@$(RUN) -v tests/json_suite.sh
+check-patterns:
+	@$(RUN) -v tests/pattern_peer.sh
 check-faults: fixtures
 	@$(RUN) -v tests/faults.sh
 check-peers: examples fixtures
 	@$(RUN) -v tests/peers/check.sh
 check-conformance: fixtures
 	@$(RUN) -v tests/conformance.sh
+check-names:
+	@$(RUN) -v tests/names.sh
 check-wire:
 	@$(RUN) -v tests/wire.sh
 
@@ -128,4 +133,4 @@ clean:
 	rm -rf $(B)
 
 .PHONY: bench coverage fuzz mutate soak all examples fixtures demo test check check-compile check-budget check-asan check-msan check-m32 check-s390x \
-        check-valgrind check-analyze check-json-suite check-faults check-peers check-conformance check-wire install uninstall clean
+        check-valgrind check-analyze check-json-suite check-patterns check-faults check-peers check-conformance check-wire check-names install uninstall clean

@@ -62,7 +62,7 @@
        MCP_NO_CLIENT       everywhere      without the client and what only it needs: replies, the pending table
                                            (saves about a third)
        MCP_NO_VALIDATE     everywhere      without the check of values against JSON Schema
-       MCP_NO_SANITIZE     everywhere      without the fitting of schemas to providers of models, and function calling
+       MCP_NO_SANITIZE     everywhere      without what is for models: fitting of schemas, names, function calling
        MCP_NO_POSIX        everywhere      without descriptors, processes, sockets, clock: bytes in and out by your
                                            own mcp_io, time by now_ms
        MCP_NO_PRINTF       everywhere      without the ...f functions, and so without <stdio.h>
@@ -460,14 +460,48 @@ typedef struct mcp_stats {
 #endif /* MCP_NO_SANITIZE */
 
 /* == names =================================================================================================== */
+#ifndef MCP_NO_SANITIZE
 
-/* The name under which a model sees a tool: mcp__{server}__{tool}, of A-Z a-z 0-9 _ -, at most 64 bytes, which is what
-   all providers take. Of a pair that had to be altered (a character that is none of these, too long) it ends in _ and
-   eight hex digits of a digest of both, so that the name depends on the pair alone. */
+/* The name under which a model sees a tool: mcp__{server}__{tool}, of A-Z a-z 0-9 _ -, at most 64 bytes, a letter
+   first, which is what all providers take. Of a pair that had to be altered (a character that is none of these, too
+   long) it ends in _ and eight hex digits of a digest of both, so that the name depends on the pair alone: not on what
+   other tools there are, nor on their order. `server` is a name of your own choosing, never the one that a server
+   gives itself: two could give the same. */
 #define MCP_NAME_MAX 64
 /* Writes it with its NUL to `dst`, of `cap` bytes (MCP_NAME_MAX + 1 always suffices), and returns its length; 0: it did
    not fit. NULL counts as "". */
-MCP_API size_t mcp_name_join(char *dst, size_t cap, const char *server, const char *tool);
+MCP_API size_t mcp_name_join (char *dst, size_t cap, const char *server, const char *tool);
+/* The two parts of such a name, to show them or to look at by a rule: *server is of *server_len bytes, *tool ends with
+   the name. They are what mcp_name_join has made of both; which tool is meant, only a table knows. false: the name is
+   not of this shape. The out-parameters may be NULL. */
+MCP_API bool   mcp_name_split(const char *name, const char **server, size_t *server_len, const char **tool);
+/* Does a name fit a pattern like mcp__git__*? A * stands for any bytes, also none; all else for itself. No name over
+   MCP_NAME_MAX bytes fits any. */
+MCP_API bool   mcp_name_match(const char *pattern, const char *name);
+
+/* The table that maps back: of any number of servers and tools, who is meant by a name. Names in it are distinct. Of
+   pairs whose names would be equal (somebody has given a tool the name that another's digest makes) one that needed no
+   altering keeps it, whenever it came, and the other takes more digits: the one case in which a name depends on what
+   else there is, and a name that is in the table already may change then, where it stands. */
+typedef struct mcp_names mcp_names;
+typedef struct mcp_name { const char *name, *server, *tool; } mcp_name;    /* as the model knows it; whose; as its
+                                                                              server knows it */
+MCP_API mcp_names      *mcp_names_new   (const mcp_allocator *alloc);              /* NULL: no memory */
+/* Adds a pair and returns its name, which lives until the pair is removed. *status (may be NULL): MCP_OK;
+   MCP_ERR_ARGUMENT: the pair was there already, and what comes back is its name; MCP_ERR_MEMORY, with NULL. */
+MCP_API const char     *mcp_names_add   (mcp_names *n, const char *server, const char *tool, int *status);
+/* Removes a pair, or with tool NULL all of a server. Returns how many. No other name changes. */
+MCP_API size_t          mcp_names_remove(mcp_names *n, const char *server, const char *tool);
+/* Who is meant by a name that a model used. First the exact one. If there is none, upper and lower case count as the
+   same, - as _, and the prefix mcp__ or mcp__{server}__ may be missing; then there has to be exactly one that fits.
+   It lives until it is removed. NULL: mcp_names_error says why, and which ones it could be. Never a guess. */
+MCP_API const mcp_name *mcp_names_find  (mcp_names *n, const char *name);
+/* Why the last mcp_names_find found nothing, in a sentence that a model can use; "" if it found. Lives until the next.
+   */
+MCP_API const char     *mcp_names_error (const mcp_names *n);
+MCP_API size_t          mcp_names_count (const mcp_names *n);
+MCP_API void            mcp_names_free  (mcp_names *n);
+#endif /* MCP_NO_SANITIZE */
 
 /* == server ================================================================================================== */
 #ifndef MCP_NO_SERVER
@@ -4681,11 +4715,825 @@ int mcp_io_pair(const mcp_allocator *alloc, mcp_io ends[2])
     return MCP_OK;
 }
 
-#ifndef MCP_NO_VALIDATE
+#if !defined(MCP_NO_VALIDATE) || !defined(MCP_NO_SANITIZE)
 /* ============================================================================================================== *
  * >>schema  JSON Schema: does a value fit                                                                        *
  * ============================================================================================================== */
 
+/* -- patterns ---------------------------------------------------------------------------------------------------- */
+/* The keyword `pattern` and the keys of patternProperties are regular expressions of ECMA-262 with the flag `u`: they
+   match code points, anywhere in a string. They come from strangers and meet strings of strangers, so the matcher
+   never goes back: it follows all the ways through a pattern at once, one character after the other (Thompson, 1968;
+   Pike's machine without captures). Its work is at most the size of the program times the length of the string.
+
+   Understood are alternatives, groups of all kinds (a name says nothing), quantifiers (lazy ones match where greedy
+   ones do), sets, `.`, `^`, `$`, `\b`, `\B`, all escapes of characters, `\d`, `\w`, `\s` and their opposites, and
+   `\p{...}` of letters, marks, numbers and decimal digits. What the flag forbids and schemas use all the same means
+   what it means without the flag: an escape of any sign (`\-`), `{`, `}` and `]` that stand for themselves, `[\w-.]`.
+   Look-around and back-references are outside, which a matcher of this kind cannot do, other properties, and what has
+   one meaning here and another one in the language its author had in mind (`\A`, `\Z`, `x{,5}`, `[]x]`, octal escapes).
+
+   A pattern is read twice by the same reader: first it only counts and judges, then it writes a program of exactly that
+   size. The first half is all that >>fit needs to know what a provider will think of a pattern. */
+
+#define MCPI_PATTERN_MAX    8192u           /* words of a program, and of what a search remembers for its counters */
+#define MCPI_PATTERN_GROUPS 64              /* how deep groups may nest */
+#define MCPI_PATTERN_TEXT   ((size_t)1 << 20)
+#define MCPI_COUNT_MAX      (1u << 30)      /* more than a string has characters */
+#define MCPI_COUNT_BIG      1000u           /* over the limits of other engines */
+#define MCPI_MANY           UINT32_MAX      /* no upper bound */
+
+/* What is special about a pattern, as bits. */
+enum {
+    MCPI_PATTERN_MALFORMED      = 1 << 0,   /* or of another dialect, or too deep: not read to its end */
+    MCPI_PATTERN_LOOK_AROUND    = 1 << 1,
+    MCPI_PATTERN_BACK_REFERENCE = 1 << 2,
+    MCPI_PATTERN_UNICODE_CLASS  = 1 << 3,   /* \p{...} */
+    MCPI_PATTERN_NAMED_GROUP    = 1 << 4,
+    MCPI_PATTERN_BIG_COUNT      = 1 << 5,   /* a bound over MCPI_COUNT_BIG */
+    MCPI_PATTERN_TOO_LARGE      = 1 << 6,   /* for our own matcher */
+    MCPI_PATTERN_FROM_START     = 1 << 7,   /* every match begins at the first character: ^ in front ... */
+    MCPI_PATTERN_TO_END         = 1 << 8    /* ... and ends behind the last: $ at the end */
+};
+
+/* An instruction is a word: what to do in its lowest four bits, above them a character, a class, a place or a
+   distance. Those before MCPI_OP_LOOP take a character; the others do not. */
+enum {
+    MCPI_OP_CHAR, MCPI_OP_CLASS, MCPI_OP_SET,
+    MCPI_OP_LOOP,                           /* then the instruction for a character that may come any number of times */
+    MCPI_OP_COUNT,                          /* least, most, place of its counters; then MCPI_OP_COUNTED */
+    MCPI_OP_COUNTED,                        /* then the instruction for the character that is counted */
+    MCPI_OP_FORK, MCPI_OP_JUMP, MCPI_OP_START, MCPI_OP_END, MCPI_OP_EDGE, MCPI_OP_NO_EDGE, MCPI_OP_MATCH
+};
+#define MCPI_COUNT_WORDS 6                  /* COUNT, least, most, counters, COUNTED, the character */
+#define MCPI_OP(word)  ((word) & 15)
+#define MCPI_ARG(word) ((word) >> 4)
+#define MCPI_WORD(op, arg) ((uint32_t)(arg) << 4 | (uint32_t)(op))
+#define MCPI_FAR (1u << 20)                 /* a distance of 0: they go both ways */
+
+static uint32_t mcpi_pattern_leap(unsigned op, uint32_t from, uint32_t to)
+{
+    return MCPI_WORD(op, to - from + MCPI_FAR);
+}
+
+/* The code point at *p, behind which it moves; U+FFFD for a byte that begins none. */
+static uint32_t mcpi_utf8_take(const char **p, const char *end)
+{
+    const unsigned char *u = (const unsigned char *)*p;
+    uint32_t c = u[0];
+    int i, n = c < 0x80 ? 1 : mcpi_utf8(*p, end);
+    *p += n < 0 ? 1 : n;
+    if (n < 0) return 0xFFFD;
+    if (n > 1) c &= 0x7Fu >> n;
+    for (i = 1; i < n; i++) c = c << 6 | (u[i] & 0x3Fu);
+    return c;
+}
+
+/* -- classes of characters */
+
+/* A class is twice its number, plus 1 for all characters that are not in it: `.`, \d, \w, \s and the properties letter,
+   mark, number, decimal digit. */
+enum { MCPI_CLASS_DOT = 0, MCPI_CLASS_PROPERTY = 4, MCPI_IS_CLASS = 1 << 24 };
+static const uint32_t mcpi_class_ascii[8][4] = {
+    { 0xFFFFDBFF, 0xFFFFFFFF, 0xFFFFFFFF, 0xFFFFFFFF }, { 0, 0x03FF0000, 0, 0 },
+    { 0, 0x03FF0000, 0x87FFFFFE, 0x07FFFFFE }, { 0x00003E00, 1, 0, 0 },
+    { 0, 0, 0x07FFFFFE, 0x07FFFFFE }, { 0, 0, 0, 0 }, { 0, 0x03FF0000, 0, 0 }, { 0, 0x03FF0000, 0, 0 }
+};
+static const char mcpi_class_escapes[] = "..dDwWsS";
+static const char mcpi_property_names[] =
+    "L\0" "Letter\0" "M\0" "Mark\0" "Combining_Mark\0" "N\0" "Number\0" "Nd\0" "Decimal_Number\0" "digit\0";
+static const char mcpi_property_of[] = "\4\4\5\5\5\6\6\7\7\7";
+
+/* Which code points are letters, marks, numbers and decimal digits, Unicode 17.0: how many are not, then how many are,
+   and so on. A digit below 80 ends a length, whose digits before it are those from 80 on, less 80, to the base 12. */
+static const char mcpi_properties[] =
+    "d=)=R$-$'$(:$B$x]'/1(*$$$tT($%%'$$)$$&$$$7$t&$t^+u)$I%$)Lj>''PNF%$t6$$2%*%-&%$3$$A@t,.$;D,%'$(9'$,$&$:<*.(;$*3M]"
+    "Y&$5$*-23'+%%%9$*$$&'&$3$0%$&1%-$+)'%%9$*$%$%$%B'$$6&3,$&$9$*$%$(&$5$2%:$.+%%%9$*$%$(&$A%$&2$4$$)&&$'&%$$$%&%&&&"
+    "/9$W+$&$:$3&$=&$%%%A$'+$&$:$-$(&$A&$%2%4,$&$L%$3$(&+&;)(5&;$,$$%*]S$%/*]%$$$($;$$$-$%,$%($$8'C$b+$G>(tFN7$3)''&$"
+    "&%*&'0/$4I$$($%N$w0$'%*$$$'%L$'%D$'%*$$$'%2$\\$'%fH33t)%)&z_%4$=(n)+*5061510$&2WF$'$ft,*(%E$$(i-BTA%(.O'=Y:,Xt%$"
+    "t0R4+YA0%-O=GL&-G%.(N%&L'$)$%&$(uCcvI%)%I%)%+$$$$$$$B%X$*$$&&$*&'%)'0(&$*tG$0$30t8$'$%-$$&()$$$$$$'$.%'(('$W%u|N"
+    "uh)'&%/I$$($%[*$3:,*$*$*$*$*$*$*$*t#$xh%M((%'t))&$t-$'(N$t14CS3yCy}Cct~spfQ%v@&3-%7R3B%iT,%t:%t%74$&$'$:@W1Ua)&$"
+    "$%.\?-:<@*R\?$3($--($L:&$+7:&$&U$$&%%(%$$$;&%.*&/)%)%),*$*$N$1)tF@~zW/:'T{|WwQ%t=I*/(($$-$0$($$$%$%$t\?DwN5c%YK/"
+    "tG($tZG=)=.t,&)%)%)%&F/$=$6$%$2%1EtNwh@&TRC07$+)I-A%G'+Stq5G'G'K+W/.$2$*$%$.$2$*$%&W/vj,9-+;)$M$,h)%$$O$%&$%:-:,"
+    "Bd6$%-9-=)=I[)%c$2'$&$@M@&@F+$\?>Y-9-605tAlZV0V0GI\?,:v-M)%3)[@-$+9M5Q8>:/X\\%%$0PC<=G@$%$+F&$/S1'8$$$F5$<6%b*$$"
+    "$'$2$-*RI+%%%9$*$%$(&$5$/(A-$$%$$I$$<$$$OX5'7&AS7%$$u;RL'GS7$^N0$j>H*u<OtGcB+%$%+$%$;2$$$t1+%J3$$$\?$-K*$8$.Q6$5"
+    "luJDB,$H4$TAtC*$%$I8$<)$%$C1$:Ov762$$0$EtO$r~MuiuGu{ot42ttC4)<wtn(z:ztLAt}%z,*B4r4A5S3'B8(6xCPuVcC<%<On($e0c%$$1"
+    "%/z{9LCt4tF|s`'$*$%$vV2$@&%$1'+wouwgt>(0&,*-yuit($j$%%$%%%'$/$$$*$d$'%+$*$\?$'$($$&*$w7%<$<$B$<$B$<$B$<$B$<$+t~'"
+    "B))v8ateP-*3$w$A5Oy'\?ugA%$uRB$&$%$*%(,%uc*$'$%$2$uH^g*$tv''$>$%$$%$$-$'$$$$)$'$$$$$$&$%$$%$$$$$$$$$$%$$%'$*$'$'"
+    "$$$-$4(&$($4wz7v{y#Cwya%ys1%z|D2zauyeyatyext^({}-\0"
+    "|StCvF*v:P$$$%$%$$k.S83$t8*%)%%$'F$A>t..],,$;'$,$&$(N&^,M;$DY&$5$*-%@&[$$*%%%&,$-%=$%&[$$('%%&&$A%&$.&[$$+$&$&7%"
+    "9)$&[$$*%%%&*&-%A$^(&&$',$K(Z$$*$&$'*%.%@&[$$*$&$'*%.%2$/'Z%$*$&$',$-%@&i$')$$$+5%`$%*/+t5$%,.*l%>$$$$$'%T7$%(.$"
+    "G,$t77:''&$&%*&'0/$$-'{b&~e'\?&@%A%cC,$P&$$tH%E$tI/'/u^(\\-$@%$SQ%/7(R4I,/&A0[1S7tk&$8'$)$%&uIc|#DvuA&t`$t3Cym)t"
+    "<%uzx''$-C%t#%vC$&$'$:('$t&%U5=50$I+<0O'R1G$f1/$+%P&U$$&%%(%$$L((%uo+$%t|tC$|4333ts0$ue$th(t{i&$%('K&'$u(%z0'd(v"
+    "p%p)i.T'tM&X2L$%%-'P.*$`&G13%O$/&S1+'$%t//)$%$tp/8'Z%$*%%%&,$-%%*&(f,$$%$$'$($$1%t%5:$t$7un*%,>%t%4t=0t82v32v()$"
+    "%%'$$$%t`*%*&$\?-K*$'+$,.Q3uI+uJ+$+t%9$1tM)&$$%$*$$e($%$(w>',%$$S*&(:$xyh$)2~~;5uz3(^*tt+$$Z*'t$$.%t{x>%w}dQ%:ya"
+    "(&)++%*A'tg&us^Z'U+$1$9($2tx#*$4%*$%$(t7$u#*wZ$`'y\?'v1%v&$%$*%($xm*t@*x{|y8v#\0"
+    "S-tK%($%&ty$-tY-uI-x/-tI-')t\?-tI-tI-%)tA0tF-+*t:-t;**6t@-t3-tI-i7v\?-i-{r7~$&ur-)-9-v_-tS.u(-)-u9-t)-tY-)-tt)$&"
+    "))-uIV%(|)_q9ziAtx<$|\\$<,1&w:'t]-A+$2C-J2uy|3-u\?-w#)tm-I-uI-9-t)-x)-t}ti-y0P/\\4%w8>G'@$+$tY(uM-~a+<*J,n(9)u#%"
+    "%3%Qc,W%A&n(t;+;+L*w-)S-)-vIBtq-M'tC*tYAtS-_-tc-*7v.-w9-tI-wY-t9-)7o/x76t0-{9-t)@uf-i-Y-wI-t98tt>tBtwuD-ux9-t)-t"
+    "Y-$*yQ-v9:w@&us|L-tyI7/7t\?<tthUuxS-x9-y9-v*-{o,tS-|j^$&$'oP$2ts%0u}f-\0"
+    "S-tzY-tY-uI-x/-tI-tI-tI-tI-tI-tI-tI-tI-tI-t3-tI-i-vI-i-t~9-I-v_-tS-u)-)-u9-t)-tY-)-vs{i-{I-I-uI-9-t)-x)-t}ti-txY"
+    "-uv9-)-|o-tS-_-tc-vI-w9-tI-wY-t9-)7o-x9-t9-{9-t)-v)-i-Y-wI-txyY-ux9-t)-tY-yY-utxI-u}WUuxS-x9-y9-v*-}X-w~I-\0";
+
+static bool mcpi_has_property(uint32_t c, int property)
+{
+    const char *p = mcpi_properties;
+    uint32_t at = 0, high = 0;
+    bool in = false;
+    while (property-- > 0) p += strlen(p) + 1;
+    for (; *p; p++) {
+        uint32_t digit = (uint32_t)(unsigned char)*p - 35;
+        if (digit >= 80) { high = high * 12 + digit - 80; continue; }
+        at += high * 80 + digit;
+        if (c < at) return in;
+        in = !in;
+        high = 0;
+    }
+    return in;
+}
+
+static bool mcpi_is_word(uint32_t c)
+{
+    return c - '0' < 10 || (c | 32) - 'a' < 26 || c == '_';
+}
+
+/* Is a code point beyond ASCII in the class of that number? */
+static bool mcpi_in_class(uint32_t c, unsigned number)
+{
+    bool line = c == 0x2028 || c == 0x2029;
+    if (number >= MCPI_CLASS_PROPERTY) return mcpi_has_property(c, (int)number - MCPI_CLASS_PROPERTY);
+    if (number == MCPI_CLASS_DOT) return !line;
+    return number == 3 && (line || c == 0xA0 || c == 0x1680 || c - 0x2000 < 11 || c == 0x202F || c == 0x205F ||
+                           c == 0x3000 || c == 0xFEFF);
+}
+
+/* -- reading a pattern */
+
+typedef struct mcpi_regex {
+    const char *p, *end;
+    uint32_t *code, *sets;                  /* NULL: only counting */
+    uint32_t size, sets_size, set_count;    /* words of both, and how many sets there are */
+    uint32_t last;                          /* the last word of the code */
+    unsigned traits;
+    bool empty_set;                         /* there was a [] or [^] */
+    const char *why;                        /* why there is no program */
+} mcpi_regex;
+
+/* A group that is open, or the whole. */
+typedef struct mcpi_regex_group { uint32_t start, branch, chain; } mcpi_regex_group;
+
+/* The matcher cannot do it; reading goes on. */
+static void mcpi_regex_outside(mcpi_regex *r, unsigned trait, const char *why)
+{
+    r->traits |= trait;
+    if (!r->why) r->why = why;
+}
+
+/* Reading ends. */
+static uint32_t mcpi_regex_malformed(mcpi_regex *r, const char *why)
+{
+    if (!(r->traits & MCPI_PATTERN_MALFORMED)) r->why = why;
+    r->traits |= MCPI_PATTERN_MALFORMED;
+    r->p = r->end;
+    return 0;
+}
+
+static bool mcpi_regex_next(mcpi_regex *r, char c)
+{
+    if (r->p == r->end || *r->p != c) return false;
+    r->p++;
+    return true;
+}
+
+static bool mcpi_regex_room(mcpi_regex *r, uint64_t n)
+{
+    if (n <= MCPI_PATTERN_MAX - r->size) return true;
+    mcpi_regex_outside(r, MCPI_PATTERN_TOO_LARGE, "too large for the matcher");
+    return false;
+}
+
+static void mcpi_regex_emit(mcpi_regex *r, uint32_t word)
+{
+    r->last = word;
+    if (!mcpi_regex_room(r, 1)) return;
+    if (r->code) r->code[r->size] = word;
+    r->size++;
+}
+
+/* Moves what was written from `at` on, to put a word before it. Distances within it stay as they are. */
+static void mcpi_regex_insert(mcpi_regex *r, uint32_t at, uint32_t word)
+{
+    if (!mcpi_regex_room(r, 1)) return;
+    if (r->code) {
+        memmove(r->code + at + 1, r->code + at, (r->size - at) * sizeof *r->code);
+        r->code[at] = word;
+    }
+    r->size++;
+}
+
+/* From `least` to `most` hexadecimal digits. */
+static uint32_t mcpi_regex_hex(mcpi_regex *r, int least, int most)
+{
+    uint32_t v = 0;
+    int n;
+    for (n = 0; n < most && r->p < r->end; n++, r->p++) {
+        uint32_t c = (unsigned char)*r->p, digit = c - '0' < 10 ? c - '0' : (c | 32) - 'a' + 10;
+        if (digit > 9 && (c | 32) - 'a' > 5) break;
+        if (v > 0x10FFFF) v = 0x10FFFF + 1;
+        v = v << 4 | digit;
+    }
+    return n < least || v > 0x10FFFF ? mcpi_regex_malformed(r, "malformed: an escape lacks its digits") : v;
+}
+
+/* Behind `\u`. */
+static uint32_t mcpi_regex_unicode(mcpi_regex *r)
+{
+    uint32_t c, low;
+    if (mcpi_regex_next(r, '{')) {
+        c = mcpi_regex_hex(r, 1, 1 << 20);
+        return mcpi_regex_next(r, '}') ? c : mcpi_regex_malformed(r, "malformed: an escape lacks its }");
+    }
+    c = mcpi_regex_hex(r, 4, 4);
+    if (c >> 10 == 0xD800 >> 10 && r->end - r->p >= 6 && r->p[0] == '\\' && r->p[1] == 'u') {
+        low = (uint32_t)mcpi_hex4(r->p + 2, r->end);
+        if (low >> 10 == 0xDC00 >> 10) {
+            r->p += 6;
+            return 0x10000 + ((c & 0x3FF) << 10 | (low & 0x3FF));
+        }
+    }
+    return c;
+}
+
+/* Behind `\p` or `\P`. */
+static uint32_t mcpi_regex_property(mcpi_regex *r, bool negated)
+{
+    const char *name = r->p + 1, *close, *words;
+    size_t n, k;
+    unsigned i;
+    close = r->p < r->end && *r->p == '{' ? (const char *)memchr(r->p, '}', (size_t)(r->end - r->p)) : NULL;
+    if (!close) return mcpi_regex_malformed(r, "malformed: \\p without {...}");
+    r->p = close + 1;
+    r->traits |= MCPI_PATTERN_UNICODE_CLASS;
+    n = (size_t)(close - name);
+    k = n > 3 && memcmp(name, "gc=", 3) == 0 ? 3 : n > 17 && memcmp(name, "General_Category=", 17) == 0 ? 17 : 0;
+    name += k;
+    n -= k;
+    for (words = mcpi_property_names, i = 0; *words; words += k + 1, i++) {
+        k = strlen(words);
+        if (k == n && memcmp(words, name, n) == 0)
+            return MCPI_IS_CLASS | (uint32_t)mcpi_property_of[i] << 1 | (uint32_t)negated;
+    }
+    mcpi_regex_outside(r, 0, "a property of Unicode that is not known here");
+    return 0;
+}
+
+/* Behind a backslash: a code point, or MCPI_IS_CLASS and a class. `\b` and `\B` outside of sets were seen to before. */
+static uint32_t mcpi_regex_escape(mcpi_regex *r, bool in_set)
+{
+    static const char letters[] = "tnvfr", meanings[] = "\t\n\v\f\r";
+    const char *at;
+    uint32_t c;
+    if (r->p == r->end) return mcpi_regex_malformed(r, "malformed: it ends in a backslash");
+    c = mcpi_utf8_take(&r->p, r->end);
+    if (c - '0' >= 10 && (c | 32) - 'a' >= 26) return c;
+    at = strchr(mcpi_class_escapes, (int)c);
+    if (at) return MCPI_IS_CLASS | (uint32_t)(at - mcpi_class_escapes);
+    at = strchr(letters, (int)c);
+    if (at) return (unsigned char)meanings[at - letters];
+    switch (c) {
+    case 'x': return mcpi_regex_hex(r, 2, 2);
+    case 'u': return mcpi_regex_unicode(r);
+    case 'p': case 'P': return mcpi_regex_property(r, c == 'P');
+    case 'c':
+        if (r->p == r->end || ((unsigned char)*r->p | 32u) - 'a' >= 26) break;
+        return (unsigned char)*r->p++ & 31;
+    case 'b':
+        if (in_set) return '\b';
+        break;
+    case '0':
+        if (r->p == r->end || (unsigned char)*r->p - (unsigned)'0' >= 10) return 0;
+        return mcpi_regex_malformed(r, "malformed: octal escapes are not ECMA-262");
+    case 'k': case '1': case '2': case '3': case '4': case '5': case '6': case '7': case '8': case '9':
+        if (in_set) break;
+        mcpi_regex_outside(r, MCPI_PATTERN_BACK_REFERENCE, "a back-reference");
+        return 0;
+    default: break;
+    }
+    return mcpi_regex_malformed(r, "malformed: an escape that ECMA-262 does not know");
+}
+
+/* Adds code points to the set at `at`. Those of ASCII are bits in its first four words, the others pairs at its end. */
+static void mcpi_regex_set_add(mcpi_regex *r, uint32_t at, uint32_t low, uint32_t high)
+{
+    for (; low <= high && low < 0x80; low++)
+        if (r->sets) r->sets[at + (low >> 5)] |= 1u << (low & 31);
+    if (low > high) return;
+    if (r->sets) {
+        r->sets[r->sets_size] = low;
+        r->sets[r->sets_size + 1] = high;
+    }
+    r->sets_size += 2;
+}
+
+static void mcpi_regex_set_class(mcpi_regex *r, uint32_t at, uint32_t kind)
+{
+    uint32_t i;
+    for (i = 0; r->sets && i < 4; i++) {
+        uint32_t bits = mcpi_class_ascii[kind >> 1 & 7][i];
+        r->sets[at + i] |= kind & 1 ? ~bits : bits;
+    }
+    mcpi_regex_set_add(r, at, kind, kind);
+}
+
+static uint32_t mcpi_regex_set_item(mcpi_regex *r)
+{
+    return mcpi_regex_next(r, '\\') ? mcpi_regex_escape(r, true) : mcpi_utf8_take(&r->p, r->end);
+}
+
+/* A set: 128 bits for ASCII, the number of pairs twice and 1 if negated, its own number, pairs: from and to, or a class
+   twice. */
+#define MCPI_SET_HEAD 6
+
+static void mcpi_regex_set(mcpi_regex *r)
+{
+    uint32_t at = r->sets_size, low, high, i;
+    bool negated = mcpi_regex_next(r, '^');
+    if (r->sets) memset(r->sets + at, 0, MCPI_SET_HEAD * sizeof *r->sets);
+    r->sets_size += MCPI_SET_HEAD;
+    if (r->p < r->end && *r->p == ']') r->empty_set = true;
+    while (r->p < r->end && *r->p != ']') {
+        low = high = mcpi_regex_set_item(r);
+        if (r->end - r->p > 1 && r->p[0] == '-' && r->p[1] != ']') {
+            r->p++;
+            high = mcpi_regex_set_item(r);
+            if ((low | high) & MCPI_IS_CLASS) {             /* [\w-.] is no range */
+                mcpi_regex_set_add(r, at, '-', '-');
+                if (high & MCPI_IS_CLASS) mcpi_regex_set_class(r, at, high);
+                else mcpi_regex_set_add(r, at, high, high);
+                high = low;
+            } else if (low > high) mcpi_regex_malformed(r, "malformed: a range in a set goes backwards");
+        }
+        if (low & MCPI_IS_CLASS) mcpi_regex_set_class(r, at, low);
+        else mcpi_regex_set_add(r, at, low, high);
+    }
+    if (!mcpi_regex_next(r, ']')) mcpi_regex_malformed(r, "malformed: a [ without its ]");
+    if (r->sets) {
+        for (i = 0; negated && i < 4; i++) r->sets[at + i] = ~r->sets[at + i];
+        r->sets[at + 4] = (r->sets_size - at - MCPI_SET_HEAD) | (uint32_t)negated;
+        r->sets[at + 5] = r->set_count;
+    }
+    r->set_count++;
+    mcpi_regex_emit(r, MCPI_WORD(MCPI_OP_SET, at));
+}
+
+static uint32_t mcpi_regex_number(const char **p, const char *end)
+{
+    uint32_t n = 0;
+    for (; *p < end && (unsigned char)**p - (unsigned)'0' < 10; ++*p)
+        if (n < MCPI_COUNT_MAX) n = n * 10 + ((unsigned char)**p - (unsigned)'0');
+    return n < MCPI_COUNT_MAX ? n : MCPI_COUNT_MAX;
+}
+
+/* Behind {n}, {n,} or {n,m} at r->p, or NULL: there is none. An upper bound that no string can reach is none. */
+static const char *mcpi_regex_braces(const mcpi_regex *r, uint32_t *least, uint32_t *most)
+{
+    const char *p = r->p, *digits;
+    if (p == r->end || *p++ != '{') return NULL;
+    digits = p;
+    *least = *most = mcpi_regex_number(&p, r->end);
+    if (p == digits) return NULL;
+    if (p < r->end && *p == ',') {
+        digits = ++p;
+        *most = mcpi_regex_number(&p, r->end);
+        if (p == digits || *most >= MCPI_COUNT_MAX) *most = MCPI_MANY;
+    }
+    return p < r->end && *p == '}' ? p + 1 : NULL;
+}
+
+/* How often what stands before r->p may come. false: no quantifier, once. */
+static bool mcpi_regex_quantifier(mcpi_regex *r, uint32_t *least, uint32_t *most)
+{
+    const char *behind = mcpi_regex_braces(r, least, most);
+    if (behind) {
+        r->p = behind;
+        if (*least > *most) mcpi_regex_malformed(r, "malformed: a quantifier's bounds are out of order");
+        if (*least > MCPI_COUNT_BIG || (*most > MCPI_COUNT_BIG && *most != MCPI_MANY))
+            r->traits |= MCPI_PATTERN_BIG_COUNT;
+    } else {
+        char c = r->p < r->end ? *r->p : 0;
+        if (c != '*' && c != '+' && c != '?') return false;
+        r->p++;
+        *least = c == '+';
+        *most = c == '?' ? 1 : MCPI_MANY;
+    }
+    (void)mcpi_regex_next(r, '?');
+    return true;
+}
+
+/* Counts the character that the last word takes, instead of writing it down many times: see mcpi_counter. */
+static void mcpi_regex_count(mcpi_regex *r, uint32_t least, uint32_t most)
+{
+    uint32_t taken = r->last;
+    r->size--;
+    if (least == 0) mcpi_regex_emit(r, mcpi_pattern_leap(MCPI_OP_FORK, 0, MCPI_COUNT_WORDS + 1));
+    mcpi_regex_emit(r, MCPI_OP_COUNT);
+    mcpi_regex_emit(r, least ? least : 1);
+    mcpi_regex_emit(r, most);
+    mcpi_regex_emit(r, 0);
+    mcpi_regex_emit(r, MCPI_OP_COUNTED);
+    mcpi_regex_emit(r, taken);
+}
+
+/* The character that the last word takes any number of times, or once and then any number of times. */
+static void mcpi_regex_loop(mcpi_regex *r, uint32_t least)
+{
+    uint32_t taken = r->last;
+    r->size -= !least;
+    mcpi_regex_emit(r, MCPI_OP_LOOP);
+    mcpi_regex_emit(r, taken);
+}
+
+/* The code from `start` on, `least` to `most` times: it is written down as often as it may come, each time that is one
+   too many behind a fork to the end; without upper bound, the last one forks back or is a loop. */
+static void mcpi_regex_repeat(mcpi_regex *r, uint32_t start, uint32_t least, uint32_t most)
+{
+    uint32_t size = r->size - start, times = most != MCPI_MANY ? most : least ? least : 1, i, unit, end;
+    uint64_t all;
+    if ((least == 1 && most == 1) || size == 0) return;
+    if (most == 0) {                        /* it stays where it is, and is jumped over */
+        mcpi_regex_insert(r, start, mcpi_pattern_leap(MCPI_OP_JUMP, start, r->size + 1));
+        return;
+    }
+    if (size == 1 && MCPI_OP(r->last) < MCPI_OP_LOOP && most > 1) {
+        if (most != MCPI_MANY || least > 1) mcpi_regex_count(r, least, most);
+        else mcpi_regex_loop(r, least);
+        return;
+    }
+    all = (uint64_t)size * times + (most == MCPI_MANY ? 1u + !least : most - least);
+    if (!mcpi_regex_room(r, all - size)) return;
+    end = start + (uint32_t)all;
+    unit = start + !least;
+    if (!least) mcpi_regex_insert(r, start, mcpi_pattern_leap(MCPI_OP_FORK, start, end));
+    for (i = 1; i < times; i++) {
+        if (i >= least && most != MCPI_MANY) mcpi_regex_emit(r, mcpi_pattern_leap(MCPI_OP_FORK, r->size, end));
+        if (r->code) memcpy(r->code + r->size, r->code + unit, size * sizeof *r->code);
+        r->size += size;
+    }
+    if (most == MCPI_MANY && least) mcpi_regex_emit(r, mcpi_pattern_leap(MCPI_OP_FORK, r->size, r->size - size));
+    else if (most == MCPI_MANY) mcpi_regex_emit(r, mcpi_pattern_leap(MCPI_OP_JUMP, r->size, start));
+}
+
+/* At a |: a fork before the branch that ends here, and behind it a jump to the end of the group. These jumps form a
+   chain until it is known where that is: each holds its distance to the one before. */
+static void mcpi_regex_branch(mcpi_regex *r, mcpi_regex_group *g)
+{
+    mcpi_regex_insert(r, g->branch, mcpi_pattern_leap(MCPI_OP_FORK, g->branch, r->size + 2));
+    if (g->chain) mcpi_regex_emit(r, mcpi_pattern_leap(MCPI_OP_JUMP, r->size, g->chain - 1));
+    else mcpi_regex_emit(r, MCPI_OP_JUMP);
+    g->chain = g->branch = r->size;
+}
+
+static void mcpi_regex_close(mcpi_regex *r, const mcpi_regex_group *g)
+{
+    uint32_t at, next;
+    for (at = g->chain; at && r->code; at = next) {
+        uint32_t *jump = &r->code[at - 1];
+        next = *jump == MCPI_OP_JUMP ? 0 : at + MCPI_ARG(*jump) - MCPI_FAR;
+        *jump = mcpi_pattern_leap(MCPI_OP_JUMP, at - 1, r->size);
+    }
+}
+
+/* Behind a (. */
+static void mcpi_regex_open(mcpi_regex *r)
+{
+    static const char around[] = "a look-ahead or look-behind";
+    bool behind;
+    if (!mcpi_regex_next(r, '?') || mcpi_regex_next(r, ':')) return;
+    behind = mcpi_regex_next(r, '<');
+    if (mcpi_regex_next(r, '=') || mcpi_regex_next(r, '!')) mcpi_regex_outside(r, MCPI_PATTERN_LOOK_AROUND, around);
+    else if (behind) {
+        const char *name = r->p;
+        r->traits |= MCPI_PATTERN_NAMED_GROUP;
+        while (r->p < r->end && (mcpi_is_word((unsigned char)*r->p) || *r->p == '$' || *r->p & 0x80)) r->p++;
+        if (r->p == name || (unsigned char)*name - (unsigned)'0' < 10 || !mcpi_regex_next(r, '>'))
+            mcpi_regex_malformed(r, "malformed: a group's name");
+    } else mcpi_regex_malformed(r, "malformed: a group that ECMA-262 does not know");
+}
+
+/* A sign that stands for itself only where it cannot be anything else. */
+static void mcpi_regex_sign(mcpi_regex *r, uint32_t c)
+{
+    uint32_t least, most;
+    r->p--;
+    if (c == ']' && r->empty_set) mcpi_regex_malformed(r, "malformed: a set that begins with ] is not ECMA-262");
+    else if (c == '{' && mcpi_regex_braces(r, &least, &most)) c = '*';
+    else if (c == '{' && r->end - r->p > 1 && r->p[1] == ',') {
+        const char *p = r->p + 2;
+        (void)mcpi_regex_number(&p, r->end);
+        if (p > r->p + 2 && p < r->end && *p == '}') mcpi_regex_malformed(r, "malformed: {,n} is not ECMA-262");
+    }
+    if (c == '*' || c == '+' || c == '?') mcpi_regex_malformed(r, "malformed: a quantifier with nothing to repeat");
+    if (r->p == r->end) return;
+    r->p++;
+    mcpi_regex_emit(r, MCPI_WORD(MCPI_OP_CHAR, c));
+}
+
+/* Reads what stands next; the code of what a quantifier may follow begins at *start. false: none may follow. */
+static bool mcpi_regex_atom(mcpi_regex *r, mcpi_regex_group *g, int *depth, uint32_t *start)
+{
+    uint32_t c = mcpi_utf8_take(&r->p, r->end);
+    *start = r->size;
+    switch (c) {
+    case '(':
+        if (*depth == MCPI_PATTERN_GROUPS) { mcpi_regex_malformed(r, "groups nest too deep"); return false; }
+        mcpi_regex_open(r);
+        g += ++*depth;
+        g->start = g->branch = r->size;
+        g->chain = 0;
+        return false;
+    case ')':
+        if (*depth == 0) { mcpi_regex_malformed(r, "malformed: a ) without its ("); return false; }
+        mcpi_regex_close(r, g + *depth);
+        *start = g[(*depth)--].start;
+        return true;
+    case '|': mcpi_regex_branch(r, g + *depth); return false;
+    case '^': mcpi_regex_emit(r, MCPI_OP_START); return false;
+    case '$': mcpi_regex_emit(r, MCPI_OP_END); return false;
+    case '.': mcpi_regex_emit(r, MCPI_WORD(MCPI_OP_CLASS, MCPI_CLASS_DOT)); return true;
+    case '[': mcpi_regex_set(r); return true;
+    case '*': case '+': case '?': case '{': case ']': mcpi_regex_sign(r, c); return true;
+    case '\\':
+        if (mcpi_regex_next(r, 'b')) { mcpi_regex_emit(r, MCPI_OP_EDGE); return false; }
+        if (mcpi_regex_next(r, 'B')) { mcpi_regex_emit(r, MCPI_OP_NO_EDGE); return false; }
+        c = mcpi_regex_escape(r, false);
+        mcpi_regex_emit(r, c & MCPI_IS_CLASS ? MCPI_WORD(MCPI_OP_CLASS, c & 15) : MCPI_WORD(MCPI_OP_CHAR, c));
+        return true;
+    default: mcpi_regex_emit(r, MCPI_WORD(MCPI_OP_CHAR, c)); return true;
+    }
+}
+
+/* Reads a pattern; with code and sets, which are as large as it said when it had none, it writes them. */
+static void mcpi_regex_read(mcpi_regex *r, const char *text, size_t len, uint32_t *code, uint32_t *sets)
+{
+    mcpi_regex_group g[MCPI_PATTERN_GROUPS + 1];
+    uint32_t start, least, most;
+    int depth = 0;
+    memset(r, 0, sizeof *r);
+    r->p = text;
+    r->end = text + len;
+    r->code = code;
+    r->sets = sets;
+    memset(g, 0, sizeof *g);
+    if (len > MCPI_PATTERN_TEXT) mcpi_regex_malformed(r, "too long");
+    while (r->p < r->end)
+        if (mcpi_regex_atom(r, g, &depth, &start) && mcpi_regex_quantifier(r, &least, &most))
+            mcpi_regex_repeat(r, start, least, most);
+    if (depth) mcpi_regex_malformed(r, "malformed: a ( without its )");
+    mcpi_regex_close(r, g);
+    if (len && !g->chain && text[0] == '^') r->traits |= MCPI_PATTERN_FROM_START;
+    if (len && !g->chain && text[len - 1] == '$' && r->last == MCPI_OP_END) r->traits |= MCPI_PATTERN_TO_END;
+    mcpi_regex_emit(r, MCPI_OP_MATCH);
+}
+
+/* What is special about a pattern: MCPI_PATTERN_... bits. */
+static MCP_UNUSED unsigned mcpi_pattern_traits(const char *text, size_t len)
+{
+    mcpi_regex r;
+    mcpi_regex_read(&r, text, len, NULL, NULL);
+    return r.traits;
+}
+#endif /* !MCP_NO_VALIDATE || !MCP_NO_SANITIZE */
+#ifndef MCP_NO_VALIDATE
+
+/* -- matching a pattern */
+
+typedef struct mcpi_pattern {
+    const uint32_t *code, *sets;
+    uint32_t size, set_count, cells;        /* cells: words for the counters of one search */
+} mcpi_pattern;
+
+/* A character that is counted may be in the middle of several counts, which began at different places; all of them go
+   on with the next character, or all of them end. So it is enough to know where they began, and not even each place:
+   `least` to `most` times are reached without a gap when the next count begins at most `most - least + 1` later. A
+   counter is a ring of such spans (first and last place), behind the index of the oldest and their number. */
+
+/* How many spans there can be: between two lie most - least + 2 places or more, and none is older than `most`. */
+static uint32_t mcpi_counter_spans(uint32_t least, uint32_t most)
+{
+    return most / (most - least + 2) + 1;
+}
+
+/* At place `at`: forgets counts that are over `most`. Whether one is at `least` or more. */
+static bool mcpi_counter_done(uint32_t *cell, const uint32_t *count, uint32_t at)
+{
+    for (; cell[1] && at - cell[3 + 2 * cell[0]] > count[2]; cell[1]--)
+        cell[0] = (cell[0] + 1) % mcpi_counter_spans(count[1], count[2]);
+    return cell[1] && at - cell[2 + 2 * cell[0]] >= count[1];
+}
+
+static void mcpi_counter_begin(uint32_t *cell, const uint32_t *count, uint32_t at)
+{
+    uint32_t spans = mcpi_counter_spans(count[1], count[2]), *span;
+    (void)mcpi_counter_done(cell, count, at);
+    if (cell[1]) {
+        span = cell + 2 + 2 * ((cell[0] + cell[1] - 1) % spans);
+        if (at - span[1] <= count[2] - count[1] + 1) { span[1] = at; return; }
+    }
+    span = cell + 2 + 2 * ((cell[0] + cell[1]++) % spans);
+    span[0] = span[1] = at;
+}
+
+/* Makes a pattern ready for searches; it lives in `a`, the text need not. NULL: it is malformed, outside of what is
+   understood here, too large, or there is no memory; *why is then a piece of a sentence, static. A search costs at most
+   `size` steps for each character. */
+static MCP_UNUSED const mcpi_pattern *mcpi_pattern_compile(mcp_arena *a, const char *text, size_t len,
+                                                           const char **why)
+{
+    mcpi_regex r;
+    mcpi_pattern *p;
+    uint32_t *code, i;
+    mcpi_regex_read(&r, text, len, NULL, NULL);
+    *why = r.why;
+    if (r.why) return NULL;
+    p = (mcpi_pattern *)mcp_arena_alloc(a, sizeof *p + ((size_t)r.size + r.sets_size) * sizeof *code);
+    *why = mcp_strerror(MCP_ERR_MEMORY);
+    if (!p) return NULL;
+    code = (uint32_t *)(void *)(p + 1);
+    mcpi_regex_read(&r, text, len, code, code + r.size);
+    p->code = code;
+    p->sets = code + r.size;
+    p->size = r.size;
+    p->set_count = r.set_count;
+    p->cells = 0;
+    *why = "too large for the matcher";
+    for (i = 0; i < r.size; i++) {
+        uint32_t spans;
+        if (code[i] != MCPI_OP_COUNT) continue;
+        spans = mcpi_counter_spans(code[i + 1], code[i + 2]);
+        if (spans > (MCPI_PATTERN_MAX - p->cells) / 2 - 1) return NULL;
+        code[i + 3] = p->cells;
+        p->cells += 2 + 2 * spans;
+        i += MCPI_COUNT_WORDS - 1;
+    }
+    *why = NULL;
+    return p;
+}
+
+/* A search. Marks, verdicts and counters are one row of words, all zero at first. */
+typedef struct mcpi_search {
+    const mcpi_pattern *p;
+    uint32_t *marks;                        /* of each instruction: where it was tried last */
+    uint32_t *verdicts;                     /* of each set: the last character beyond ASCII twice, 1 if it is in */
+    uint32_t *cells;
+    uint64_t steps;                         /* that may still be taken */
+    uint32_t c;                             /* the last character beyond ASCII that was looked up in classes ... */
+    unsigned known, in;                     /* ... in these, and it is in those */
+} mcpi_search;
+
+#define MCPI_NO_CHAR 0x110000               /* before the first and behind the last */
+#define MCPI_SET_STEP 8                     /* pairs of a set, looked through in the time of one instruction */
+#define MCPI_PROPERTY_STEPS 64
+
+static void mcpi_search_pay(mcpi_search *s, uint32_t steps)
+{
+    s->steps = s->steps > steps ? s->steps - steps : 0;
+}
+
+static bool mcpi_search_class(mcpi_search *s, uint32_t kind, uint32_t c)
+{
+    unsigned number = kind >> 1 & 7, bit = 1u << number;
+    if (s->c != c) { s->c = c; s->known = s->in = 0; }
+    if (!(s->known & bit)) {
+        if (number >= MCPI_CLASS_PROPERTY) mcpi_search_pay(s, MCPI_PROPERTY_STEPS);
+        s->known |= bit;
+        if (mcpi_in_class(c, number)) s->in |= bit;
+    }
+    return ((s->in & bit) != 0) != (kind & 1);
+}
+
+static bool mcpi_search_set(mcpi_search *s, const uint32_t *set, uint32_t c)
+{
+    const uint32_t *pair = set + MCPI_SET_HEAD, *end = pair + (set[4] & ~1u);
+    uint32_t *verdict = &s->verdicts[set[5]];
+    bool in = false;
+    if (*verdict >> 1 == c) return *verdict & 1;
+    for (; pair < end && !in; pair += 2)
+        in = pair[0] & MCPI_IS_CLASS ? mcpi_search_class(s, pair[0], c) : pair[0] <= c && c <= pair[1];
+    mcpi_search_pay(s, (uint32_t)(pair - set) / 2 / MCPI_SET_STEP);
+    in = in != (set[4] & 1);
+    *verdict = c << 1 | (uint32_t)in;
+    return in;
+}
+
+/* Does this instruction take the character? */
+static inline bool mcpi_search_takes(mcpi_search *s, uint32_t word, uint32_t c)
+{
+    uint32_t arg = MCPI_ARG(word);
+    bool set = MCPI_OP(word) == MCPI_OP_SET;
+    if (MCPI_OP(word) == MCPI_OP_CHAR) return c == arg;
+    if (c < 0x80) {
+        const uint32_t *bits = set ? s->p->sets + arg : mcpi_class_ascii[arg >> 1];
+        return (bits[c >> 5] >> (c & 31) & 1) != (set ? 0 : arg & 1);
+    }
+    if (c == MCPI_NO_CHAR) return false;
+    return set ? mcpi_search_set(s, s->p->sets + arg, c) : mcpi_search_class(s, arg, c);
+}
+
+/* At each place of the text: `now` are the instructions that go on from the place before, and grows as they fork;
+   `next` those that have taken the character. No instruction is tried twice at a place, so neither list outgrows the
+   program. */
+static int mcpi_search_run(mcpi_search *s, const char *text, size_t n, uint16_t *now, uint16_t *next)
+{
+    const uint32_t *code = s->p->code;
+    uint32_t *marks = s->marks, before, c = MCPI_NO_CHAR, at, count = 0, coming, i, pc, word;
+    const char *end = text + n;
+    for (at = 1;; at++) {
+        uint16_t *other = now;
+        before = c;
+        c = text == end ? MCPI_NO_CHAR : *text & 0x80 ? mcpi_utf8_take(&text, end) : (unsigned char)*text++;
+        if (at == 1 || code[0] != MCPI_OP_START) now[count++] = 0;
+        else if (!count) return 0;
+        for (i = coming = 0; i < count; i++)
+            for (pc = now[i]; marks[pc] != at;) {
+                if (s->steps == 0) return MCP_ERR_LIMIT;
+                s->steps--;
+                marks[pc] = at;
+                word = code[pc];
+                switch (MCPI_OP(word)) {
+                case MCPI_OP_LOOP:
+                    if (mcpi_search_takes(s, code[pc + 1], c)) next[coming++] = (uint16_t)pc;
+                    pc += 2;
+                    continue;
+                case MCPI_OP_COUNT:
+                    if (!mcpi_search_takes(s, code[pc + MCPI_COUNT_WORDS - 1], c)) break;
+                    mcpi_counter_begin(s->cells + code[pc + 3], code + pc, at);
+                    pc += MCPI_COUNT_WORDS - 2;
+                    continue;
+                case MCPI_OP_COUNTED: {
+                    const uint32_t *counted = code + pc - (MCPI_COUNT_WORDS - 2);
+                    uint32_t *cell = s->cells + counted[3];
+                    bool done = mcpi_counter_done(cell, counted, at);
+                    if (mcpi_search_takes(s, code[pc + 1], c)) next[coming++] = (uint16_t)pc;
+                    else cell[1] = 0;
+                    if (!done) break;
+                    pc += 2;
+                    continue;
+                }
+                case MCPI_OP_FORK:  now[count++] = (uint16_t)(pc + MCPI_ARG(word) - MCPI_FAR); pc++; continue;
+                case MCPI_OP_JUMP:  pc += MCPI_ARG(word) - MCPI_FAR; continue;
+                case MCPI_OP_START: if (at != 1) break; pc++; continue;
+                case MCPI_OP_END:   if (c != MCPI_NO_CHAR) break; pc++; continue;
+                case MCPI_OP_EDGE:  if (mcpi_is_word(before) == mcpi_is_word(c)) break; pc++; continue;
+                case MCPI_OP_NO_EDGE: if (mcpi_is_word(before) != mcpi_is_word(c)) break; pc++; continue;
+                case MCPI_OP_MATCH: return 1;
+                default: if (mcpi_search_takes(s, word, c)) next[coming++] = (uint16_t)(pc + 1);
+                }
+                break;
+            }
+        if (c == MCPI_NO_CHAR) return 0;
+        count = coming;
+        now = next;
+        next = other;
+    }
+}
+
+/* Does the pattern match somewhere in s (UTF-8)? 1 or 0, MCP_ERR_MEMORY, or MCP_ERR_LIMIT: it would take more than
+   *steps, from which those are taken that it took. What it needs of `scratch` is free again afterwards. */
+static MCP_UNUSED int mcpi_pattern_search(const mcpi_pattern *p, const char *s, size_t n, mcp_arena *scratch,
+                                          uint64_t *steps)
+{
+    mcpi_search search;
+    uint32_t few[256], *words = few;
+    size_t zeroed = (size_t)p->size + p->set_count + p->cells, all = zeroed + p->size + 1;
+    uint16_t *lists;
+    int found;
+    if (all > sizeof few / sizeof *few) {
+        words = (uint32_t *)mcp_arena_alloc(scratch, all * sizeof *words);
+        if (!words) return MCP_ERR_MEMORY;
+    }
+    memset(words, 0, zeroed * sizeof *words);
+    search.p = p;
+    search.marks = words;
+    search.verdicts = words + p->size;
+    search.cells = search.verdicts + p->set_count;
+    search.steps = *steps;
+    search.c = MCPI_NO_CHAR;
+    lists = (uint16_t *)(void *)(words + zeroed);
+    found = mcpi_search_run(&search, s, n, lists, lists + p->size + 1);
+    *steps = search.steps;
+    if (words != few) {                     /* nothing was taken since */
+        scratch->left += (size_t)(scratch->next - (char *)words);
+        scratch->next = (char *)words;
+    }
+    return found;
+}
+
+/* The same with as many steps as it takes: `size` for each character at most, and those for sets. */
+static MCP_UNUSED int mcpi_pattern_find(const mcpi_pattern *p, const char *s, size_t n, mcp_arena *scratch)
+{
+    uint64_t steps = UINT64_MAX;
+    return mcpi_pattern_search(p, s, n, scratch, &steps);
+}
 #endif /* MCP_NO_VALIDATE */
 #ifndef MCP_NO_SANITIZE
 /* ============================================================================================================== *
@@ -4697,6 +5545,7 @@ int mcp_io_pair(const mcp_allocator *alloc, mcp_io ends[2])
  * >>name  digests, and the names that models see                                                                 *
  * ============================================================================================================== */
 
+#if !defined(MCP_NO_SERVER) || !defined(MCP_NO_SANITIZE)
 /* -- SHA-256 ----------------------------------------------------------------------------------------------------- */
 /* FIPS 180-4, written for size: it seals what a server asks, and tells names apart that had to be altered. */
 
@@ -4769,78 +5618,429 @@ static void mcpi_sha_end(mcpi_sha *c, unsigned char out[32])
     for (i = 0; i < 32; i++) out[i] = (unsigned char)(c->h[i / 4] >> (24 - i % 4 * 8));
 }
 
+#endif
+#ifndef MCP_NO_SANITIZE
 /* -- names ------------------------------------------------------------------------------------------------------- */
+/* Most pairs are legal as they are and keep their words. Any other is made legal byte by byte and gets a digest of what
+   it was, so two pairs that look the same afterwards still differ. The server's part is cut first, since what a model
+   reads is the tool's; of a long tool both ends are kept, since both tell something. */
 
-/* Copies `from` with one '_' for each character that does not belong in a name; `once`: never two '_' in a row, and none
-   at either end. Returns the length, at most cap. */
-static size_t mcpi_name_clean(char *to, size_t cap, const char *from, bool once)
+enum { MCPI_NAME_FRAME = 7, MCPI_NAME_SERVER_MIN = 8 };     /* mcp__ and __; what is never cut of a server */
+
+/* What a byte becomes; 0: nothing. A character outside of ASCII becomes one '_', by its first byte. */
+static char mcpi_name_byte(char b)
+{
+    unsigned char c = (unsigned char)b, letter = c | 32;
+    if ((c & 0xC0) == 0x80) return 0;
+    return c == '-' || (c >= '0' && c <= '9') || (letter >= 'a' && letter <= 'z') ? b : '_';
+}
+
+/* A server's part, of at most `cap` bytes: never two '_' in a row, and none at either end. So the first __ behind the
+   prefix is where the tool begins. */
+static size_t mcpi_name_server(char *to, size_t cap, const char *from)
 {
     size_t n = 0;
     for (; *from && n < cap; from++) {
-        unsigned char c = (unsigned char)*from, letter = c | 32;
-        if ((c & 0xC0) == 0x80) continue;                   /* its first byte has become a '_' already */
-        if (c != '-' && !(c >= '0' && c <= '9') && !(letter >= 'a' && letter <= 'z')) c = '_';
-        if (c == '_' && once && (n == 0 || to[n - 1] == '_')) continue;
-        to[n++] = (char)c;
+        char c = mcpi_name_byte(*from);
+        if (c && (c != '_' || (n && to[n - 1] != '_'))) to[n++] = c;
     }
-    while (once && n && to[n - 1] == '_') n--;
+    while (n && to[n - 1] == '_') n--;
     return n;
 }
 
-/* Keeps the first and the last half of `n` bytes, `left` in all: both ends of a name tell something. */
-static size_t mcpi_name_cut(char *s, size_t n, size_t left)
+/* A tool's part without '_' at its front, of at most `cap` bytes: its first and its last half. */
+static size_t mcpi_name_tool(char *to, size_t cap, const char *from)
 {
-    if (n <= left) return n;
-    memmove(s + (left + 1) / 2, s + n - left / 2, left / 2);
-    return left;
+    const char *end = from + strlen(from);
+    size_t n = 0, all = 0, i;
+    char c;
+    while (*from && (!(c = mcpi_name_byte(*from)) || c == '_')) from++;
+    for (; from < end; from++) {
+        if (!(c = mcpi_name_byte(*from))) continue;
+        if (all++ < cap) to[n++] = c;
+    }
+    if (all > cap)
+        for (i = cap; i > (cap + 1) / 2;) if ((c = mcpi_name_byte(*--end)) != 0) to[--i] = c;
+    return n;
 }
 
-enum { MCPI_NAME_FRAME = 7, MCPI_NAME_HASH = 9, MCPI_NAME_SERVER_MIN = 8 };   /* mcp__ and __; _ and eight digits */
-
-MCP_API size_t mcp_name_join(char *dst, size_t cap, const char *server, const char *tool)
+static bool mcpi_name_legal(const char *s)
 {
-    char s[256], t[256], name[MCP_NAME_MAX + 1], *p = name;
-    size_t sn, tn, room = MCP_NAME_MAX - MCPI_NAME_FRAME, skip = 0;
-    bool same;
-    if (!server) server = "";
-    if (!tool) tool = "";
-    sn = mcpi_name_clean(s, sizeof s, server, true);
-    tn = mcpi_name_clean(t, sizeof t, tool, false);
-    same = sn && tn && t[0] != '_' && sn + tn <= room && strlen(server) == sn && memcmp(s, server, sn) == 0 &&
-           strlen(tool) == tn && memcmp(t, tool, tn) == 0;
-    if (!same) {
-        room -= MCPI_NAME_HASH;
-        while (skip < tn && t[skip] == '_') skip++;
-        tn -= skip;
-        if (!sn) { memcpy(s, "srv", 3); sn = 3; }
-        if (!tn) { memcpy(t, "tool", 4); tn = 4; skip = 0; }
-        if (sn + tn > room && sn > MCPI_NAME_SERVER_MIN)
-            sn = room > tn + MCPI_NAME_SERVER_MIN ? room - tn : (size_t)MCPI_NAME_SERVER_MIN;
-        while (s[sn - 1] == '_') sn--;
-        tn = mcpi_name_cut(t + skip, tn, room - sn);
+    while (*s && mcpi_name_byte(*s) == *s) s++;
+    return !*s;
+}
+
+/* Is the pair legal as it is? */
+static bool mcpi_name_plain(const char *server, const char *tool)
+{
+    size_t sn = strlen(server), tn = strlen(tool);
+    return sn && tn && sn + tn <= MCP_NAME_MAX - MCPI_NAME_FRAME && mcpi_name_legal(server) && mcpi_name_legal(tool) &&
+           server[0] != '_' && server[sn - 1] != '_' && !strstr(server, "__") && tool[0] != '_';
+}
+
+/* The name of a pair that is not, to `name` of MCP_NAME_MAX + 1 bytes. `level` 0 has 8 digits, 1 and 2 have 12 and 16,
+   and the next ones 16 of another digest each. */
+static size_t mcpi_name_digested(char *name, const char *server, const char *tool, unsigned level)
+{
+    static const char hex[] = "0123456789abcdef";
+    size_t digits = level < 2 ? 8 + 4 * level : 16, room = MCP_NAME_MAX - MCPI_NAME_FRAME - 1 - digits, sn, tn, i;
+    unsigned char digest[32];
+    char t[MCP_NAME_MAX], *p = name + 5;
+    mcpi_sha c;
+    memcpy(name, "mcp__", 5);
+    sn = mcpi_name_server(p, room, server);
+    tn = mcpi_name_tool(t, room, tool);
+    if (!sn) { memcpy(p, "srv", 3); sn = 3; }
+    if (!tn) { memcpy(t, "tool", 4); tn = 4; }
+    if (sn + tn > room && sn > MCPI_NAME_SERVER_MIN)
+        sn = room > tn + MCPI_NAME_SERVER_MIN ? room - tn : (size_t)MCPI_NAME_SERVER_MIN;
+    while (p[sn - 1] == '_') sn--;
+    p += sn;
+    *p++ = '_';
+    *p++ = '_';
+    if (sn + tn > room) tn = mcpi_name_tool(t, room - sn, tool);
+    memcpy(p, t, tn);
+    p += tn;
+    mcpi_sha_begin(&c);
+    mcpi_sha_add(&c, server, strlen(server) + 1);
+    mcpi_sha_add(&c, tool, strlen(tool));
+    for (i = 0; level > 2 && i < 5; i++) {                  /* NUL and the level */
+        unsigned char byte = (unsigned char)(i ? level >> (8 * i - 8) : 0);
+        mcpi_sha_add(&c, &byte, 1);
     }
-    memcpy(p, "mcp__", 5); p += 5;
-    memcpy(p, s, sn); p += sn;
-    memcpy(p, "__", 2); p += 2;
-    memcpy(p, t + skip, tn); p += tn;
-    if (!same) {
-        static const char hex[] = "0123456789abcdef";
-        unsigned char digest[32];
-        mcpi_sha c;
-        int i;
-        mcpi_sha_begin(&c);
-        mcpi_sha_add(&c, server, strlen(server) + 1);
-        mcpi_sha_add(&c, tool, strlen(tool));
-        mcpi_sha_end(&c, digest);
-        *p++ = '_';
-        for (i = 0; i < 4; i++) { *p++ = hex[digest[i] >> 4]; *p++ = hex[digest[i] & 15]; }
-    }
+    mcpi_sha_end(&c, digest);
+    *p++ = '_';
+    for (i = 0; i < digits; i++) *p++ = hex[digest[i / 2] >> (i % 2 ? 0 : 4) & 15];
     *p = 0;
-    if (!dst || cap <= (size_t)(p - name)) return 0;
-    memcpy(dst, name, (size_t)(p - name) + 1);
     return (size_t)(p - name);
 }
 
+static size_t mcpi_name_join(char *name, const char *server, const char *tool, unsigned level, bool plain)
+{
+    if (!plain) return mcpi_name_digested(name, server, tool, level);
+    return mcpi_say(name, MCP_NAME_MAX + 1, "mcp__%s__%s", server, tool);
+}
+
+size_t mcp_name_join(char *dst, size_t cap, const char *server, const char *tool)
+{
+    char name[MCP_NAME_MAX + 1];
+    size_t n;
+    if (!server) server = "";
+    if (!tool) tool = "";
+    n = mcpi_name_join(name, server, tool, 0, mcpi_name_plain(server, tool));
+    if (!dst || cap <= n) return 0;
+    memcpy(dst, name, n + 1);
+    return n;
+}
+
+bool mcp_name_split(const char *name, const char **server, size_t *server_len, const char **tool)
+{
+    const char *border;
+    if (!name || strncmp(name, "mcp__", 5) != 0) return false;
+    border = strstr(name + 5, "__");
+    if (!border || border == name + 5 || !border[2]) return false;
+    if (server) *server = name + 5;
+    if (server_len) *server_len = (size_t)(border - name - 5);
+    if (tool) *tool = border + 2;
+    return true;
+}
+
+/* Where it fails behind a *, that * takes one byte more; the last * is enough to go back to. Names are short, so this is
+   linear in the pattern. */
+bool mcp_name_match(const char *pattern, const char *name)
+{
+    const char *star = NULL, *from = NULL;
+    if (!pattern || !name || strlen(name) > MCP_NAME_MAX) return false;
+    while (*name) {
+        if (*pattern == '*') { star = ++pattern; from = name; }
+        else if (*pattern == *name) { pattern++; name++; }
+        else if (star) { pattern = star; name = ++from; }
+        else return false;
+    }
+    while (*pattern == '*') pattern++;
+    return !*pattern;
+}
+
+/* -- a tree of strings ------------------------------------------------------------------------------------------- */
+/* Names come from strangers, who could choose them so that a hash table becomes a list. A crit-bit tree has no such
+   weakness: it forks at the bits in which keys differ, so a look-up takes at most a step for each bit of the key and one
+   comparison, whatever else is in it. Each key brings along the fork that it needs; n keys use n - 1 of them. A key is
+   one string or two in a row. */
+
+typedef struct mcpi_key { const char *a, *b; size_t an, bn; } mcpi_key;
+typedef struct mcpi_link { struct mcpi_leaf *to; bool fork; } mcpi_link;        /* to its key, or to its fork */
+typedef struct mcpi_leaf {
+    mcpi_key key;                           /* no two in a tree differ in zeros at their end alone */
+    mcpi_link side[2]; size_t at;           /* its fork: by the bit `mask` of byte `at` */
+    unsigned mask;
+} mcpi_leaf;
+
+static unsigned mcpi_key_byte(const mcpi_key *k, size_t at)
+{
+    if (at < k->an) return (unsigned char)k->a[at];
+    return at - k->an < k->bn ? (unsigned char)k->b[at - k->an] : 0u;
+}
+
+static mcpi_link *mcpi_fork_side(mcpi_leaf *f, const mcpi_key *k)
+{
+    return &f->side[(mcpi_key_byte(k, f->at) & f->mask) != 0];
+}
+
+/* The key that may be this one, or begin with it. */
+static mcpi_leaf *mcpi_tree_near(const mcpi_link *tree, const mcpi_key *k)
+{
+    while (tree->fork) tree = mcpi_fork_side(tree->to, k);
+    return tree->to;
+}
+
+/* A key that begins with this one, which may be it; NULL: there is none. */
+static mcpi_leaf *mcpi_tree_find(const mcpi_link *tree, const mcpi_key *k)
+{
+    mcpi_leaf *x = mcpi_tree_near(tree, k);
+    size_t at = 0, n = k->an + k->bn;
+    if (!x || x->key.an + x->key.bn < n) return NULL;
+    while (at < n && mcpi_key_byte(k, at) == mcpi_key_byte(&x->key, at)) at++;
+    return at == n ? x : NULL;
+}
+
+/* x->key is set, and is not there yet. */
+static void mcpi_tree_add(mcpi_link *tree, mcpi_leaf *x)
+{
+    const mcpi_leaf *near = mcpi_tree_near(tree, &x->key);
+    if (near) {
+        mcpi_link *side;
+        for (x->at = 0; mcpi_key_byte(&x->key, x->at) == mcpi_key_byte(&near->key, x->at);) x->at++;
+        x->mask = mcpi_key_byte(&x->key, x->at) ^ mcpi_key_byte(&near->key, x->at);
+        while (x->mask & (x->mask - 1)) x->mask &= x->mask - 1;         /* the highest bit alone */
+        while (tree->fork && (tree->to->at < x->at || (tree->to->at == x->at && tree->to->mask > x->mask)))
+            tree = mcpi_fork_side(tree->to, &x->key);
+        side = mcpi_fork_side(x, &x->key);
+        x->side[side == x->side] = *tree;
+        side->to = x;
+        side->fork = false;
+    }
+    tree->to = x;
+    tree->fork = near != NULL;
+}
+
+/* The fork above x goes with it. If x's own is another, which is still needed, the one that has gone stands in. */
+static void mcpi_tree_remove(mcpi_link *tree, mcpi_leaf *x)
+{
+    mcpi_link *above = NULL, *own = NULL;
+    mcpi_leaf *gone;
+    while (tree->fork) {
+        if (tree->to == x) own = tree;
+        above = tree;
+        tree = mcpi_fork_side(tree->to, &x->key);
+    }
+    if (!above) { tree->to = NULL; return; }
+    gone = above->to;
+    *above = gone->side[tree == gone->side];
+    if (!own || own == above) return;
+    memcpy(gone->side, x->side, sizeof gone->side);
+    gone->at = x->at;
+    gone->mask = x->mask;
+    own->to = gone;
+}
+
+/* -- the table of names ------------------------------------------------------------------------------------------ */
+/* When two pairs want one name, one of them has the better right to it, and the other tries its next one. Who has it
+   depends on the pairs alone, so all end up with the same names in whatever order they came (stable matching, as Gale
+   and Shapley have it). A pair that has given way stays where it went when the other goes: names change as seldom as
+   can be. */
+
+typedef struct mcpi_name {
+    mcp_name pub;                           /* first; points into `text` and behind it */
+    mcpi_leaf by_name, by_pair;
+    struct mcpi_name *prev, *next;          /* in the order they came */
+    unsigned level;
+    bool plain;
+    char text[MCP_NAME_MAX + 1];            /* then server NUL tool NUL */
+} mcpi_name;
+
+struct mcp_names {
+    mcp_allocator alloc;
+    mcpi_link by_name, by_pair;
+    mcpi_name *first, *last;
+    size_t count;
+    char error[640];
+};
+
+mcp_names *mcp_names_new(const mcp_allocator *alloc)
+{
+    mcp_names *n = (mcp_names *)mcpi_zalloc(alloc, sizeof *n);
+    if (n && alloc) n->alloc = *alloc;
+    return n;
+}
+
+static mcpi_name *mcpi_name_of(mcpi_leaf *x, size_t offset)
+{
+    return x ? (mcpi_name *)(void *)((char *)x - offset) : NULL;
+}
+
+static mcpi_name *mcpi_names_by_name(const mcp_names *n, const char *name)
+{
+    mcpi_key k;
+    k.a = k.b = name;
+    k.an = strlen(name) + 1;                /* with its NUL: no name begins with another */
+    k.bn = 0;
+    return mcpi_name_of(mcpi_tree_find(&n->by_name, &k), offsetof(mcpi_name, by_name));
+}
+
+/* A pair, or with tool NULL any of that server. */
+static mcpi_name *mcpi_names_by_pair(const mcp_names *n, const char *server, const char *tool)
+{
+    mcpi_key k;
+    k.a = server;
+    k.an = strlen(server) + 1;
+    k.b = tool;
+    k.bn = tool ? strlen(tool) + 1 : 0;
+    return mcpi_name_of(mcpi_tree_find(&n->by_pair, &k), offsetof(mcpi_name, by_pair));
+}
+
+/* Has a the better right to a name that both want? */
+static bool mcpi_name_before(const mcpi_name *a, const mcpi_name *b)
+{
+    int order = strcmp(a->pub.server, b->pub.server);
+    if (a->plain || b->plain) return a->plain;
+    return order ? order < 0 : strcmp(a->pub.tool, b->pub.tool) < 0;
+}
+
+/* Gives x a name, and another one to whoever has to give way for it. */
+static void mcpi_names_place(mcp_names *n, mcpi_name *x)
+{
+    for (;; x->level++) {
+        mcpi_name *holder;
+        x->by_name.key.an = mcpi_name_join(x->text, x->pub.server, x->pub.tool, x->level, x->plain) + 1;
+        holder = mcpi_names_by_name(n, x->text);
+        if (holder && mcpi_name_before(holder, x)) continue;
+        if (holder) mcpi_tree_remove(&n->by_name, &holder->by_name);
+        mcpi_tree_add(&n->by_name, &x->by_name);
+        if (!holder) return;
+        x = holder;
+    }
+}
+
+static mcpi_name *mcpi_names_add(mcp_names *n, const char *server, const char *tool)
+{
+    size_t sn = strlen(server) + 1, tn = strlen(tool) + 1;
+    mcpi_name *x = (mcpi_name *)mcpi_zalloc(&n->alloc, sizeof *x + sn + tn);
+    char *s;
+    if (!x) return NULL;
+    s = (char *)(x + 1);
+    memcpy(s, server, sn);
+    memcpy(s + sn, tool, tn);
+    x->pub.name = x->by_name.key.a = x->text;
+    x->pub.server = x->by_pair.key.a = s;
+    x->pub.tool = x->by_pair.key.b = s + sn;
+    x->by_pair.key.an = sn;
+    x->by_pair.key.bn = tn;
+    x->plain = mcpi_name_plain(server, tool);
+    mcpi_tree_add(&n->by_pair, &x->by_pair);
+    mcpi_names_place(n, x);
+    x->prev = n->last;
+    *(n->last ? &n->last->next : &n->first) = x;
+    n->last = x;
+    n->count++;
+    return x;
+}
+
+const char *mcp_names_add(mcp_names *n, const char *server, const char *tool, int *status)
+{
+    int ignored;
+    mcpi_name *x;
+    if (!status) status = &ignored;
+    *status = MCP_ERR_ARGUMENT;
+    if (!n) return NULL;
+    if (!server) server = "";
+    if (!tool) tool = "";
+    if ((x = mcpi_names_by_pair(n, server, tool)) != NULL) return x->text;
+    x = mcpi_names_add(n, server, tool);
+    *status = x ? MCP_OK : MCP_ERR_MEMORY;
+    return x ? x->text : NULL;
+}
+
+static void mcpi_names_drop(mcp_names *n, mcpi_name *x)
+{
+    mcpi_tree_remove(&n->by_name, &x->by_name);
+    mcpi_tree_remove(&n->by_pair, &x->by_pair);
+    *(x->prev ? &x->prev->next : &n->first) = x->next;
+    *(x->next ? &x->next->prev : &n->last) = x->prev;
+    n->count--;
+    mcpi_free(&n->alloc, x, sizeof *x + x->by_pair.key.an + x->by_pair.key.bn);
+}
+
+size_t mcp_names_remove(mcp_names *n, const char *server, const char *tool)
+{
+    mcpi_name *x;
+    size_t gone = 0;
+    while (n && (x = mcpi_names_by_pair(n, server ? server : "", tool)) != NULL) {
+        mcpi_names_drop(n, x);
+        gone++;
+    }
+    return gone;
+}
+
+/* Are they the same to somebody who minds neither case nor - and _? */
+static bool mcpi_name_like(const char *a, const char *b)
+{
+    for (;; a++, b++) {
+        char x = *a == '-' ? '_' : *a, y = *b == '-' ? '_' : *b;
+        if (x >= 'A' && x <= 'Z') x = (char)(x | 32);
+        if (y >= 'A' && y <= 'Z') y = (char)(y | 32);
+        if (x != y) return false;
+        if (!x) return true;
+    }
+}
+
+const mcp_name *mcp_names_find(mcp_names *n, const char *name)
+{
+    enum { SHOWN = 128, LISTED = 6 };
+    mcpi_name *x, *found = NULL;
+    size_t fit = 0, used = 0;
+    const char *tool;
+    if (!n) return NULL;
+    if (!name) name = "";
+    n->error[0] = 0;
+    if ((x = mcpi_names_by_name(n, name)) != NULL) return &x->pub;
+    for (x = *name ? n->first : NULL; x; x = x->next) {
+        (void)mcp_name_split(x->text, NULL, NULL, &tool);
+        if (!mcpi_name_like(name, x->text) && !mcpi_name_like(name, x->text + 5) && !mcpi_name_like(name, tool) &&
+            !mcpi_name_like(name, x->pub.tool)) continue;
+        if (++fit > LISTED) continue;
+        if (found) {
+            if (fit == 2) used = mcpi_say(n->error, sizeof n->error, "\"%.*s\" could be %s", (int)SHOWN, name, found->text);
+            used += mcpi_say(n->error + used, sizeof n->error - used, ", %s", x->text);
+        }
+        found = x;
+    }
+    if (fit == 1) return &found->pub;
+    if (!fit) mcpi_say(n->error, sizeof n->error, "There is no tool \"%.*s\". Call one that there is, by its exact name.",
+                       (int)SHOWN, name);
+    else {
+        if (fit > LISTED) used += mcpi_say(n->error + used, sizeof n->error - used, " and %z more", fit - LISTED);
+        mcpi_say(n->error + used, sizeof n->error - used, ". Call one of them by its exact name.");
+    }
+    return NULL;
+}
+
+const char *mcp_names_error(const mcp_names *n) { return n ? n->error : ""; }
+
+size_t mcp_names_count(const mcp_names *n) { return n ? n->count : 0; }
+
+void mcp_names_free(mcp_names *n)
+{
+    mcp_allocator a;
+    mcpi_name *x, *next;
+    if (!n) return;
+    a = n->alloc;
+    for (x = n->first; x; x = next) {
+        next = x->next;
+        mcpi_free(&a, x, sizeof *x + x->by_pair.key.an + x->by_pair.key.bn);
+    }
+    mcpi_free(&a, n, sizeof *n);
+}
+#endif /* MCP_NO_SANITIZE */
 #ifndef MCP_NO_SERVER
 /* ============================================================================================================== *
  * >>server  registry, dispatch, both eras                                                                        *

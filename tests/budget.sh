@@ -22,12 +22,12 @@ version=$(is_gcc "$CC")
 limit() { if [ "$version" = 12 ]; then echo "$1"; else echo $(($1 + $1 / 10)); fi; }
 if [ "$version" ] && have size && size -A /bin/sh >/dev/null 2>&1; then
     { object all $impl; } & { object json tests/compile/json_only.c; object server examples/hello_server.c -DMCP_STATIC -DMCP_NO_CLIENT; }
-    object half $impl -DMCP_NO_CLIENT
+    object half $impl -DMCP_NO_CLIENT -DMCP_NO_VALIDATE -DMCP_NO_SANITIZE
     wait
     [ -f "$work/all.o" ] || { bad "$impl does not compile"; finish; }
     most "gcc $version, code of the JSON reader and writer ($(rest json) bytes of tables and unwind data beside it)" "$(text json)" "$(limit 12288)"
     most "gcc $version, code of a stdio server with tools, hello_server.c with MCP_STATIC ($(rest server))" "$(text server)" "$(limit 49152)"
-    most "gcc $version, code of the server's half, MCP_NO_CLIENT ($(rest half))" "$(text half)" "$(limit 73728)"
+    most "gcc $version, code of the server's half alone, MCP_NO_CLIENT, _VALIDATE, _SANITIZE ($(rest half))" "$(text half)" "$(limit 73728)"
     most "gcc $version, code of everything ($(rest all))" "$(text all)" "$(limit 163840)"
     names=$(nm "$work/all.o" 2>/dev/null | awk '$2 ~ /^[dDbBC]$/ { print $3 }')
     most "data and bss of everything${names:+ ($(echo $names))}" "$(size "$work/all.o" | awk 'NR == 2 { print $2 + $3 }')" 0

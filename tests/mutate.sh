@@ -13,7 +13,7 @@
 cd "$(dirname "$0")/.." || exit 1
 : "${CC:=cc}" "${BUILD:=build}" "${LIMIT:=60}"
 list=tests/mutants.txt work=$BUILD/mutate.tmp
-all=${TESTS:-json writer numbers memory rpc more posix server features ask loop faults client client2 restart}
+all=${TESTS:-json writer numbers memory rpc more name pattern posix server features ask loop faults client client2 restart}
 limit=
 command -v timeout >/dev/null 2>&1 && limit="timeout $LIMIT"
 

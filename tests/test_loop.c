@@ -553,6 +553,8 @@ TEST(too_little_room)
         }
         EQ_INT(posted, 1);
         EQ_INT(mcp_server_stats(s).messages_in, 2 * PEERS);
+        (void)mcp_server_pollfds(s, NULL, 0);
+        EQ_INT(mcp_server_timeout(s), 20);
         {
             struct pollfd p[8];
             EQ_INT(mcp_server_pollfds(s, p, 8), PEERS + 1);
