@@ -595,7 +595,9 @@ typedef struct mcp_server_desc {
     const char *icons;                      /* JSON text: [{"src": "https://..."}] */
     const char *instructions;               /* for the model: how to use this server */
     const char *capabilities;               /* JSON object; what follows from the registry is added to it: a server that
-                                               starts without tools says MCP_JSON({"tools": {"listChanged": true}}) */
+                                               starts without tools says MCP_JSON({"tools": {"listChanged": true}});
+                                               with false for that, or for "subscribe" of resources, it tells no such
+                                               changes */
     mcp_io io;                              /* default: stdin and stdout, guarded: see mcp_server_new */
     bool no_stdio;                          /* neither io nor listen: peers come by mcp_server_attach alone */
     const char *listen;                     /* "unix:/run/x.sock": a listening socket instead of io; framing as on
@@ -756,8 +758,8 @@ MCP_API int  mcp_server_run    (mcp_server *s);
 MCP_API int  mcp_server_stop   (mcp_server *s);
 /* For your own loop: pollfds writes at most cap entries and returns how many there are; timeout is for poll(), -1
    none; step does all that can be done now and never blocks. Give step what poll filled in, or NULL: then it polls by
-   itself. If there are more entries than cap, who is left out is not heard: make room and ask again. step: MCP_OK while
-   the server lives, MCP_ERR_CLOSED when it has ended, else the error. */
+   itself. Who is left out since there are more entries than cap is asked 50 times a second: make room for all. step:
+   MCP_OK while the server lives, MCP_ERR_CLOSED when it has ended, else the error. */
 MCP_API int  mcp_server_pollfds(mcp_server *s, struct pollfd *fds, int cap);
 MCP_API int  mcp_server_timeout(const mcp_server *s);
 MCP_API int  mcp_server_step   (mcp_server *s, const struct pollfd *fds, int n);
@@ -901,7 +903,8 @@ MCP_API int      mcp_req_on_cancel(mcp_req *r, void (*fn)(mcp_server *s, mcp_id 
    (may be NULL): the result, whose main members have the right types; of an elicitation whatever its action is. */
 MCP_API int  mcp_req_ask       (mcp_req *r, const char *key, const char *method, const char *params,
                                 const mcp_json **answer);
-/* Asks the user to fill in a form. schema: an object of plain fields,
+/* Asks the user to fill in a form. schema: an object of plain fields (strings, numbers, booleans, and lists of choices;
+   anything else is MCP_ERR_ARGUMENT, and mcp_server_error names it),
    https://modelcontextprotocol.io/specification/2026-07-28/client/elicitation#requested-schema
    MCP_OK: *content is what was filled in, and fits the schema (types, required, choices, limits and the four formats;
    not pattern). Not for secrets: they go to a page, see below. */
@@ -943,7 +946,8 @@ typedef struct mcp_client_desc {
                                                sentences; default: inherited */
     /* and hand it on; implies capture_stderr */
     void (*on_stderr)(mcp_client *c, const char *bytes, size_t n, void *user);
-    const char *capabilities;               /* JSON object; default {}. What on_ask is asked follows from it */
+    const char *capabilities;               /* JSON object; default {}. What on_ask is asked follows from it; with
+                                               elicitation, sampling or roots there has to be one */
     int era; /* MCP_ERA_BOTH: probe with server/discover, then fall back (a server that
                 exits at the probe is started once more); or what an earlier client found */
     int start_timeout_ms;                   /* until ready; default 60,000 */
@@ -980,7 +984,8 @@ typedef struct mcp_client_desc {
        Of an elicitation, params.message is what to ask and params.requestedSchema the form. The answer is "accept"
        unless you write another `action`: mcp_put_object(result, "content"); mcp_put_bool(result, "sure", true);
        mcp_put_end(result); return MCP_OK. Its `content` gets the defaults of the members that you left out, and is then
-       checked against what was asked for: one that does not fit is not sent (see mcp_client_answer). mode "url":
+       checked against what was asked for: one that does not fit is not sent (see mcp_client_answer), nor a model's
+       message without role, model and content, or a root that is no file:// URI. mode "url":
        MCP_OK says that the user agreed to open params.url. If the server has refused a call until that is done (error
        -32042), MCP_OK sends the call again: return MCP_ERR_AGAIN until the user is through, or until the server says so
        by itself.
@@ -3518,8 +3523,16 @@ enum { MCPI_VERSION_MODERN = 0, MCPI_VERSION_LEGACY = 1, MCPI_VERSION_BATCHES = 
 static const char mcpi_levels[] =
     "debug\0" "info\0" "notice\0" "warning\0" "error\0" "critical\0" "alert\0" "emergency\0";
 
-/* What a listen may ask for: the lists, in the order of MCP_LIST_TOOLS and its neighbours. */
+/* The lists, by the members that hold them in results, in the order of MCP_LIST_TOOLS and its neighbours; and what a
+   listen calls the changes of the first three. */
+enum { MCPI_TOOLS, MCPI_RESOURCES, MCPI_PROMPTS, MCPI_TEMPLATES, MCPI_KINDS };
+static const char mcpi_lists[] = "tools\0" "resources\0" "prompts\0" "resourceTemplates\0";
 static const char mcpi_filter_flags[] = "toolsListChanged\0" "resourcesListChanged\0" "promptsListChanged\0";
+
+/* The notifications that a subscription brings. MCPI_CHANGED + MCPI_TOOLS is that of the tools. */
+enum { MCPI_ACKNOWLEDGED, MCPI_CHANGED, MCPI_UPDATED = 4 };
+static const char mcpi_changes[] = "notifications/subscriptions/acknowledged\0notifications/tools/list_changed\0"
+    "notifications/resources/list_changed\0notifications/prompts/list_changed\0notifications/resources/updated\0";
 #endif
 
 /* An integer in any notation that keeps its digits: no fraction, no exponent. `7.0` is for answers only, see
@@ -3835,6 +3848,75 @@ static mcpi_item *mcpi_slots_any(const mcpi_slots *t, mcp_id last, size_t *from)
     return NULL;
 }
 
+/* -- names: a hash map of whatever has one ----------------------------------------------------------------------- */
+
+typedef struct mcpi_named { const char *name; size_t len; uint32_t hash; } mcpi_named;
+typedef struct mcpi_map { mcpi_named **cell; size_t cells, count; } mcpi_map;  /* linear probing, at most half full */
+
+static mcpi_named *mcpi_map_find(const mcpi_map *m, const char *name, size_t len)
+{
+    uint32_t h;
+    size_t i;
+    if (m->count == 0) return NULL;
+    h = mcpi_hash(name, len);
+    for (i = h & (m->cells - 1); m->cell[i]; i = (i + 1) & (m->cells - 1)) {
+        mcpi_named *x = m->cell[i];
+        if (x->hash == h && x->len == len && memcmp(x->name, name, len) == 0) return x;
+    }
+    return NULL;
+}
+
+static void mcpi_map_place(mcpi_map *m, mcpi_named *x)
+{
+    size_t i = x->hash & (m->cells - 1);
+    while (m->cell[i]) i = (i + 1) & (m->cells - 1);
+    m->cell[i] = x;
+}
+
+/* x->name and x->len are set; the name must live as long as x is in the map. */
+static bool mcpi_map_add(const mcp_allocator *a, mcpi_map *m, mcpi_named *x)
+{
+    if (m->count * 2 >= m->cells) {
+        mcpi_map big;
+        size_t i;
+        big.cells = m->cells ? m->cells * 2 : 16;
+        big.count = m->count;
+        big.cell = (mcpi_named **)mcpi_zalloc(a, big.cells * sizeof *big.cell);
+        if (!big.cell) return false;
+        for (i = 0; i < m->cells; i++)
+            if (m->cell[i]) mcpi_map_place(&big, m->cell[i]);
+        mcpi_free(a, m->cell, m->cells * sizeof *m->cell);
+        *m = big;
+    }
+    x->hash = mcpi_hash(x->name, x->len);
+    mcpi_map_place(m, x);
+    m->count++;
+    return true;
+}
+
+/* Closes the gap by moving back what had been pushed past it: no tombstones to pile up. */
+static void mcpi_map_remove(mcpi_map *m, mcpi_named *x)
+{
+    size_t mask = m->cells - 1, i, j;
+    for (i = x->hash & mask; m->cell[i] != x; i = (i + 1) & mask)
+        if (!m->cell[i]) return;
+    m->cell[i] = NULL;
+    m->count--;
+    for (j = (i + 1) & mask; m->cell[j]; j = (j + 1) & mask) {
+        size_t home = m->cell[j]->hash & mask;
+        if (((j - home) & mask) < ((j - i) & mask)) continue;
+        m->cell[i] = m->cell[j];
+        m->cell[j] = NULL;
+        i = j;
+    }
+}
+
+static void mcpi_map_free(const mcp_allocator *a, mcpi_map *m)
+{
+    mcpi_free(a, m->cell, m->cells * sizeof *m->cell);
+    memset(m, 0, sizeof *m);
+}
+
 /* Our number in an answer; see mcp_pending_id. */
 static MCP_UNUSED mcp_id mcpi_own_id(const mcp_json *id)
 {
@@ -4130,6 +4212,47 @@ static void   mcpi_child_reap  (mcpi_child *ch, bool kill_group);
 static size_t mcpi_child_why   (const mcpi_child *ch, char *buf, size_t cap);
 #endif
 #if !defined(MCP_NO_SERVER) || !defined(MCP_NO_CLIENT)
+/* -- questions --------------------------------------------------------------------------------------------------- */
+/* What servers can ask clients for, and what a client has to be able to do for it, as its capabilities say. */
+
+static const char mcpi_questions[] = "elicitation/create\0" "sampling/createMessage\0" "roots/list\0";
+enum { MCPI_ELICIT, MCPI_SAMPLE, MCPI_LIST_ROOTS };
+enum {
+    MCPI_CAN_FORM = 1, MCPI_CAN_URL = 2, MCPI_CAN_SAMPLE = 4, MCPI_CAN_SAMPLE_TOOLS = 8, MCPI_CAN_SAMPLE_CONTEXT = 16,
+    MCPI_CAN_ROOTS = 32, MCPI_CAN_NOTHING = 64,     /* what nobody can */
+    MCPI_CAN_ELICIT = MCPI_CAN_FORM | MCPI_CAN_URL
+};
+
+/* Before there were two modes, an elicitation was a form. */
+static unsigned mcpi_abilities(const mcp_json *caps)
+{
+    const mcp_json *elicit = mcp_json_get(caps, "elicitation"), *sample = mcp_json_get(caps, "sampling");
+    const mcp_json *url = mcp_json_get(elicit, "url");
+    unsigned can = url ? MCPI_CAN_URL : 0;
+    if (mcp_json_type(elicit) == MCP_JSON_OBJECT && (!url || mcp_json_get(elicit, "form"))) can |= MCPI_CAN_FORM;
+    if (sample) can |= MCPI_CAN_SAMPLE;
+    if (mcp_json_get(sample, "tools")) can |= MCPI_CAN_SAMPLE_TOOLS;
+    if (mcp_json_get(sample, "context")) can |= MCPI_CAN_SAMPLE_CONTEXT;
+    return mcp_json_get(caps, "roots") ? can | MCPI_CAN_ROOTS : can;
+}
+
+/* What a question needs; 0: it is none of these. */
+static unsigned mcpi_question_needs(int question, const mcp_json *params)
+{
+    const mcp_json *mode = mcp_json_get(params, "mode"), *context = mcp_json_get(params, "includeContext");
+    unsigned needs = MCPI_CAN_SAMPLE;
+    switch (question) {
+    case MCPI_ELICIT:
+        if (!mode || mcpi_is(mode, "form")) return MCPI_CAN_FORM;
+        return mcpi_is(mode, "url") ? MCPI_CAN_URL : MCPI_CAN_NOTHING;
+    case MCPI_SAMPLE:
+        if (mcp_json_get(params, "tools") || mcp_json_get(params, "toolChoice")) needs |= MCPI_CAN_SAMPLE_TOOLS;
+        return context && !mcpi_is(context, "none") ? needs | MCPI_CAN_SAMPLE_CONTEXT : needs;
+    case MCPI_LIST_ROOTS: return MCPI_CAN_ROOTS;
+    default: return 0;
+    }
+}
+
 /* -- forms ------------------------------------------------------------------------------------------------------- */
 /* What an elicitation asks for is a flat object of simple fields, described in a small part of JSON Schema: strings
    with a length and a format, numbers with bounds, booleans, and choices, of one or of several. So the check below is
@@ -4324,6 +4447,7 @@ static const char *mcpi_fields_alien(const mcp_json *content, const char **field
 #define MCPI_KEEP       ((size_t)1 << 20)   /* buffers over this are given back after an outlier */
 #define MCPI_QUEUE_HIGH ((size_t)1 << 20)   /* over this much unsent output, a server takes no new request */
 #define MCPI_NEST_MAX   8                   /* callbacks inside callbacks */
+#define MCPI_LEFT_MS    20                  /* how often what could not be polled is tried */
 
 typedef struct mcpi_frame {
     struct mcpi_frame *outer;
@@ -4347,6 +4471,7 @@ typedef struct mcpi_stream {
     bool gone;                              /* broken, since the peer has closed its end */
     bool may_read, may_write;               /* poll said so, or there is no poll */
     int fd_at, fd_count;                    /* where pollfds put this stream's entries */
+    bool fd_left;                           /* there was no room for all of them */
     mcp_stats *stats;
 } mcpi_stream;
 
@@ -4657,6 +4782,7 @@ static void mcpi_stream_pollfds(mcpi_stream *st, bool want_read, struct pollfd *
     if (st->open && st->io.poll && (want_read || want_write))
         k = st->io.poll(st->io.user, want_read, want_write, room ? fds + *n : NULL, room);
     st->fd_count = k < room ? k : room;
+    st->fd_left = k > room;
     *n += k;
 }
 
@@ -4674,6 +4800,21 @@ static void mcpi_stream_polled(mcpi_stream *st, const struct pollfd *fds, int n)
         if (!mcpi_io_is_fds(&st->io)) st->may_read = true;
     }
     if (st->may_read) mcpi_io_readable(&st->io);
+    if (st->fd_left) st->may_read = st->may_write = true;   /* it never blocks: it is just tried */
+}
+
+/* An entry for a descriptor that is only read. Returns its place; one beyond cap is not polled. */
+static int mcpi_want(struct pollfd *fds, int cap, int *n, int fd)
+{
+    if (fd < 0) return -1;
+    if (*n < cap) { fds[*n].fd = fd; fds[*n].events = POLLIN; fds[*n].revents = 0; }
+    return (*n)++;
+}
+
+/* Was it seen? What could not be polled is tried. n: how many entries poll filled in. */
+static bool mcpi_was_seen(const struct pollfd *fds, int n, int at)
+{
+    return at >= 0 && (at >= n || fds[at].revents);
 }
 #endif
 #endif /* either end */
@@ -12208,75 +12349,6 @@ void mcp_names_free(mcp_names *n)
    Whatever a handler calls may come back into the server. So nothing that is in use is freed while `nest` says that
    callbacks run: peers and the server itself are marked, and go when the outermost call returns. */
 
-/* -- names: a hash map of whatever has one ----------------------------------------------------------------------- */
-
-typedef struct mcpi_named { const char *name; size_t len; uint32_t hash; } mcpi_named;
-typedef struct mcpi_map { mcpi_named **cell; size_t cells, count; } mcpi_map;  /* linear probing, at most half full */
-
-static mcpi_named *mcpi_map_find(const mcpi_map *m, const char *name, size_t len)
-{
-    uint32_t h;
-    size_t i;
-    if (m->count == 0) return NULL;
-    h = mcpi_hash(name, len);
-    for (i = h & (m->cells - 1); m->cell[i]; i = (i + 1) & (m->cells - 1)) {
-        mcpi_named *x = m->cell[i];
-        if (x->hash == h && x->len == len && memcmp(x->name, name, len) == 0) return x;
-    }
-    return NULL;
-}
-
-static void mcpi_map_place(mcpi_map *m, mcpi_named *x)
-{
-    size_t i = x->hash & (m->cells - 1);
-    while (m->cell[i]) i = (i + 1) & (m->cells - 1);
-    m->cell[i] = x;
-}
-
-/* x->name and x->len are set; the name must live as long as x is in the map. */
-static bool mcpi_map_add(const mcp_allocator *a, mcpi_map *m, mcpi_named *x)
-{
-    if (m->count * 2 >= m->cells) {
-        mcpi_map big;
-        size_t i;
-        big.cells = m->cells ? m->cells * 2 : 16;
-        big.count = m->count;
-        big.cell = (mcpi_named **)mcpi_zalloc(a, big.cells * sizeof *big.cell);
-        if (!big.cell) return false;
-        for (i = 0; i < m->cells; i++)
-            if (m->cell[i]) mcpi_map_place(&big, m->cell[i]);
-        mcpi_free(a, m->cell, m->cells * sizeof *m->cell);
-        *m = big;
-    }
-    x->hash = mcpi_hash(x->name, x->len);
-    mcpi_map_place(m, x);
-    m->count++;
-    return true;
-}
-
-/* Closes the gap by moving back what had been pushed past it: no tombstones to pile up. */
-static void mcpi_map_remove(mcpi_map *m, mcpi_named *x)
-{
-    size_t mask = m->cells - 1, i, j;
-    for (i = x->hash & mask; m->cell[i] != x; i = (i + 1) & mask)
-        if (!m->cell[i]) return;
-    m->cell[i] = NULL;
-    m->count--;
-    for (j = (i + 1) & mask; m->cell[j]; j = (j + 1) & mask) {
-        size_t home = m->cell[j]->hash & mask;
-        if (((j - home) & mask) < ((j - i) & mask)) continue;
-        m->cell[i] = m->cell[j];
-        m->cell[j] = NULL;
-        i = j;
-    }
-}
-
-static void mcpi_map_free(const mcp_allocator *a, mcpi_map *m)
-{
-    mcpi_free(a, m->cell, m->cells * sizeof *m->cell);
-    memset(m, 0, sizeof *m);
-}
-
 /* -- what there is ----------------------------------------------------------------------------------------------- */
 
 enum { MCPI_MISSED_URIS = 16 };
@@ -12295,7 +12367,6 @@ typedef struct mcpi_method {
 } mcpi_method;
 
 /* A tool, prompt, resource or template. */
-enum { MCPI_TOOLS, MCPI_RESOURCES, MCPI_PROMPTS, MCPI_TEMPLATES, MCPI_KINDS };
 typedef struct mcpi_feature {
     mcpi_named named;                       /* its name, or the URI */
     uint64_t seq;                           /* place in the list; cursors point between these */
@@ -12461,7 +12532,7 @@ struct mcp_server {
     int listen_fd;
     char *listen_path;
     struct pollfd *fds; int fds_cap;
-    int mail_at, listen_at;
+    int mail_at, listen_at; bool fds_left;  /* where their entries are; there was no room for all that there are */
     int64_t accept_at;                      /* no descriptors were left: the next peer is not asked in before */
 #endif
     mcp_server_desc d;                      /* with the defaults filled in; its strings are not used after new */
@@ -12659,6 +12730,11 @@ static void mcpi_put_envelope(mcp_writer *w, const mcp_json *id)
     w->comma = true;
 }
 
+static void mcpi_put_empty(mcp_writer *w, const char *key)
+{
+    mcpi_put_splice(w, key, "{}", 2);
+}
+
 static mcp_writer *mcpi_note_begin(mcpi_stream *st, const char *method)
 {
     mcp_writer *w = mcpi_stream_begin(st);
@@ -12741,10 +12817,17 @@ static int mcpi_put_error(mcp_conn *c, mcpi_stream *st, mcpi_batch *b, const mcp
     return mcpi_answer_end(c, st, b, p);
 }
 
+static const char mcpi_no_memory[] = "out of memory";
+
 /* An error for something that never became a request; id may be NULL. */
 static void mcpi_conn_error(mcp_conn *c, mcpi_batch *b, const mcp_json *id, int code, const char *message)
 {
     (void)mcpi_conn_broke(c, mcpi_put_error(c, &c->st, b, id, code, message, NULL));
+}
+
+static void mcpi_conn_no_memory(mcp_conn *c, mcpi_batch *b, const mcp_json *id)
+{
+    mcpi_conn_error(c, b, id, MCPI_INTERNAL_ERROR, mcpi_no_memory);
 }
 
 /* -- the answer -------------------------------------------------------------------------------------------------- */
@@ -12797,6 +12880,11 @@ static void mcpi_refuse(mcp_req *r, int code, const char *message)
     (void)mcp_req_error(r, code, message, NULL);
 }
 
+static void mcpi_refuse_memory(mcp_req *r)
+{
+    mcpi_refuse(r, MCPI_INTERNAL_ERROR, mcpi_no_memory);
+}
+
 static mcp_writer *mcpi_body(mcp_req *r)
 {
     if (r->begun) return &r->w;
@@ -12830,7 +12918,7 @@ int mcp_req_cache(mcp_req *r, int ttl_ms, int scope)
 static int mcpi_result_end(mcp_req *r, int status)
 {
     if (status == MCP_OK) mcpi_req_over(r);
-    else mcpi_refuse(r, MCPI_INTERNAL_ERROR, status == MCP_ERR_MEMORY ? "out of memory"
+    else mcpi_refuse(r, MCPI_INTERNAL_ERROR, status == MCP_ERR_MEMORY ? mcpi_no_memory
                      : status == MCP_ERR_LIMIT ? "the result nests too deep" : "the result could not be written");
     return status;
 }
@@ -13509,7 +13597,7 @@ static bool mcpi_peek_line(mcp_req *r, mcpi_frame *f, const char *line, size_t l
     } else if (len && m.kind == MCP_MSG_REQUEST && strcmp(m.method, "ping") == 0 && c->version &&
                !mcp_json_at(m.params, "/_meta/io.modelcontextprotocol~1protocolVersion")) {
         mcpi_place p = mcpi_answer_begin(&c->st, NULL, m.id);
-        mcpi_put_splice(p.w, "result", "{}", 2);
+        mcpi_put_empty(p.w, "result");
         (void)mcpi_conn_broke(c, mcpi_answer_end(c, &c->st, NULL, p));
         taken = true;
     }
@@ -13647,9 +13735,6 @@ static bool mcpi_says(const mcp_server *s, const char *capability)
     return mcp_json_get(s->caps, capability) != NULL;
 }
 
-/* The members of lists, in results and capabilities; in the order of MCPI_TOOLS and its neighbours. */
-static const char mcpi_list_names[] = "tools\0" "resources\0" "prompts\0" "resourceTemplates\0";
-
 /* Resources and templates come together. */
 static bool mcpi_has_list(const mcp_server *s, int kind)
 {
@@ -13659,13 +13744,20 @@ static bool mcpi_has_list(const mcp_server *s, int kind)
     return l->count > 0 || l->said || other->count > 0 || other->said;
 }
 
+/* Does it tell changes of this list, or (subscribe) of its resources? It does, unless the program has said no. */
+static bool mcpi_offers(const mcp_server *s, int kind, const char *what)
+{
+    const mcp_json *said = mcp_json_get(mcp_json_get(s->caps, mcpi_word_at(mcpi_lists, kind)), what);
+    return mcpi_has_list(s, kind) && (!said || mcp_json_bool(said, false));
+}
+
 /* What the registry says, and over it what the program declared. */
 static void mcpi_put_capabilities(mcp_server *s, mcp_writer *w)
 {
     int kind;
     mcp_put_object(w, "capabilities");
     for (kind = 0; kind <= MCPI_PROMPTS; kind++) {
-        const char *name = mcpi_word_at(mcpi_list_names, kind);
+        const char *name = mcpi_word_at(mcpi_lists, kind);
         const mcp_json *said = mcp_json_get(s->caps, name);
         if (!mcpi_has_list(s, kind)) continue;
         mcp_put_object(w, name);
@@ -13674,9 +13766,9 @@ static void mcpi_put_capabilities(mcp_server *s, mcp_writer *w)
         mcp_json_each(v, said) mcp_put_json(w, mcp_json_key(v), v);
         mcp_put_end(w);
     }
-    if (s->has_completions && !mcpi_says(s, "completions")) mcpi_put_splice(w, "completions", "{}", 2);
+    if (s->has_completions && !mcpi_says(s, "completions")) mcpi_put_empty(w, "completions");
     mcp_json_each(v, s->caps)
-        if (mcpi_word_of(mcpi_list_names, mcp_json_key(v)) < 0) mcp_put_json(w, mcp_json_key(v), v);
+        if (mcpi_word_of(mcpi_lists, mcp_json_key(v)) < 0) mcp_put_json(w, mcp_json_key(v), v);
     mcp_put_end(w);
 }
 
@@ -13698,7 +13790,7 @@ static void mcpi_do_initialize(mcp_req *r)
     c->client = mcp_json_copy(&c->session, client);
     c->caps = mcp_json_copy(&c->session, caps);
     if ((client && !c->client) || (caps && !c->caps)) {
-        mcpi_refuse(r, MCPI_INTERNAL_ERROR, "out of memory");
+        mcpi_refuse_memory(r);
         return;
     }
     c->version = mcpi_word_at(mcpi_versions, i < MCPI_VERSION_LEGACY ? MCPI_VERSION_LEGACY : i);
@@ -13826,6 +13918,13 @@ static int mcpi_sub_add(mcp_conn *c, mcp_req *listen, const mcp_json *uri)
     return MCP_ERR_MEMORY;
 }
 
+/* What mcpi_sub_add could not do. */
+static void mcpi_refuse_sub(mcp_req *r, int rc)
+{
+    if (rc == MCP_ERR_LIMIT) mcpi_refuse(r, MCPI_BUSY, "busy: too many subscriptions");
+    else mcpi_refuse_memory(r);
+}
+
 /* What the caller may not see cannot be watched: MCP_ERR_UNKNOWN. What is found out here is not kept: a listen may name
    many. */
 static int mcpi_may_watch(mcp_req *r, const mcp_json *uri)
@@ -13853,7 +13952,8 @@ static void mcpi_do_listen(mcp_req *r)
         return;
     }
     for (kind = 0; kind <= MCPI_PROMPTS; kind++)
-        if (mcp_json_bool(mcp_json_get(f, mcpi_word_at(mcpi_filter_flags, kind)), false) && mcpi_has_list(r->s, kind))
+        if (mcp_json_bool(mcp_json_get(f, mcpi_word_at(mcpi_filter_flags, kind)), false)
+            && mcpi_offers(r->s, kind, "listChanged"))
             r->filter |= 1u << kind;
     if (r->batch) {                         /* all other answers would wait for its end */
         mcpi_refuse(r, MCPI_INVALID_REQUEST, "subscriptions/listen must not be part of a batch");
@@ -13861,11 +13961,11 @@ static void mcpi_do_listen(mcp_req *r)
     }
     mcpi_tell_changes(r->s);                /* what changed before is no news to this one */
     if (!mcp_req_defer(r)) {
-        mcpi_refuse(r, MCPI_INTERNAL_ERROR, "out of memory");
+        mcpi_refuse_memory(r);
         return;
     }
     uris = mcp_json_at(r->params, "/notifications/resourceSubscriptions");         /* the copy */
-    if (!mcpi_has_list(r->s, MCPI_RESOURCES)) uris = NULL;
+    if (!mcpi_offers(r->s, MCPI_RESOURCES, "subscribe")) uris = NULL;
     mcp_json_each(u, uris)
         if (rc == MCP_OK) {
             rc = mcpi_may_watch(r, u);
@@ -13873,13 +13973,12 @@ static void mcpi_do_listen(mcp_req *r)
             else if (rc == MCP_ERR_UNKNOWN) rc = MCP_OK;
         }
     if (rc != MCP_OK) {
-        mcpi_refuse(r, rc == MCP_ERR_LIMIT ? MCPI_BUSY : MCPI_INTERNAL_ERROR,
-                    rc == MCP_ERR_LIMIT ? "busy: too many subscriptions" : "out of memory");
+        mcpi_refuse_sub(r, rc);
         return;
     }
     if (mcpi_req_open(r) != MCP_OK) return;
     r->listen = true;
-    w = mcpi_note_begin(r->stream, "notifications/subscriptions/acknowledged");
+    w = mcpi_note_begin(r->stream, mcpi_changes);
     mcpi_put_subscription(w, r->id);
     mcp_put_object(w, "notifications");
     for (kind = 0; kind <= MCPI_PROMPTS; kind++)
@@ -13907,6 +14006,10 @@ static void mcpi_do_subscribe(mcp_req *r)
     const char *text = mcp_json_text(uri, &n);
     mcpi_sub *b;
     int rc = MCP_OK;
+    if (!mcpi_offers(r->s, MCPI_RESOURCES, "subscribe")) {
+        mcpi_refuse(r, MCPI_METHOD_NOT_FOUND, "this server has no subscriptions");
+        return;
+    }
     if (mcp_json_type(uri) != MCP_JSON_STRING) {
         mcpi_refuse(r, MCPI_INVALID_PARAMS, "params.uri is not a string");
         return;
@@ -13915,8 +14018,7 @@ static void mcpi_do_subscribe(mcp_req *r)
     else if (rc == MCP_ERR_UNKNOWN) { (void)mcpi_not_found(r, mcpi_no_resource, uri); return; }
     else if (!add && (b = (mcpi_sub *)(void *)mcpi_map_find(&r->conn->subs, text, n)) != NULL) mcpi_sub_free(r->s, b);
     if (rc == MCP_OK) mcpi_do_ping(r);
-    else mcpi_refuse(r, rc == MCP_ERR_LIMIT ? MCPI_BUSY : MCPI_INTERNAL_ERROR,
-                     rc == MCP_ERR_LIMIT ? "busy: too many subscriptions" : "out of memory");
+    else mcpi_refuse_sub(r, rc);
 }
 
 /* The server's own end of a listen: its result, and on a stream notifications/cancelled right behind it. */
@@ -14006,7 +14108,7 @@ static void mcpi_do_list(mcp_req *r)
         return;
     }
     w = mcpi_body(r);
-    mcp_put_array(w, mcpi_word_at(mcpi_list_names, kind));
+    mcp_put_array(w, mcpi_word_at(mcpi_lists, kind));
     for (i = mcpi_list_after(l, seq); i < l->count && (s->d.page_size <= 0 || shown < s->d.page_size); i++) {
         if (!mcpi_visible(r, l->at[i])) continue;
         mcpi_put_splice(w, NULL, l->at[i]->text, l->at[i]->len);
@@ -14046,6 +14148,10 @@ static bool mcpi_req_call(mcp_req *r, int kind, const char *unknown)
 {
     size_t n = 0;
     const char *name = mcp_json_text(r->name, &n);
+    if (r->modern && !mcpi_has_list(r->s, kind)) {
+        mcpi_refuse(r, MCPI_METHOD_NOT_FOUND, "this server has nothing of the kind");
+        return false;
+    }
     if (mcp_json_type(r->name) != MCP_JSON_STRING) {
         mcpi_refuse(r, MCPI_INVALID_PARAMS, "params.name is not a string");
         return false;
@@ -14254,6 +14360,15 @@ static int mcpi_not_found(mcp_req *r, const char *message, const mcp_json *uri)
     return mcp_req_error(r, r->modern ? MCPI_INVALID_PARAMS : MCPI_RESOURCE_NOT_FOUND, message, data ? data : "{}");
 }
 
+/* Stands in for a method that a server declares before it has anything to use it on: small, since every server has it. */
+static void mcpi_do_unknown(mcp_req *r)
+{
+    const mcp_json *uri = mcp_json_get(r->params, "uri");
+    if (strcmp(r->method, "resources/read") == 0 && mcp_json_type(uri) == MCP_JSON_STRING)
+        (void)mcpi_not_found(r, mcpi_no_resource, uri);
+    else mcpi_refuse(r, MCPI_INVALID_PARAMS, "there is nothing of that name");
+}
+
 static void mcpi_do_read(mcp_req *r)
 {
     const mcp_json *uri = mcp_json_get(r->params, "uri");
@@ -14264,7 +14379,7 @@ static void mcpi_do_read(mcp_req *r)
         return;
     }
     x = mcpi_resource_find(r, &r->arena, uri, &rc);
-    if (!x && rc == MCP_ERR_MEMORY) mcpi_refuse(r, MCPI_INTERNAL_ERROR, "out of memory");
+    if (!x && rc == MCP_ERR_MEMORY) mcpi_refuse_memory(r);
     else if (!x) (void)mcpi_not_found(r, mcpi_no_resource, uri);
     if (!x) return;
     x->uses++;
@@ -14493,7 +14608,7 @@ static void mcpi_on_request(mcp_conn *c, const mcp_msg *m, mcpi_batch *b)
         return;
     }
     r = mcpi_req_new(c);
-    if (!r) { mcpi_conn_error(c, b, m->id, MCPI_INTERNAL_ERROR, "out of memory"); return; }
+    if (!r) { mcpi_conn_no_memory(c, b, m->id); return; }
     r->id = m->id;
     r->method = m->method;
     r->params = m->params;
@@ -14573,14 +14688,14 @@ static void mcpi_on_batch(mcp_conn *c, const mcp_json *items)
     mcp_server *s = c->s;
     mcpi_batch *b = (mcpi_batch *)mcpi_zalloc(&s->alloc, sizeof *b);
     mcp_msg m;
-    if (!b) { mcpi_conn_error(c, NULL, NULL, MCPI_INTERNAL_ERROR, "out of memory"); return; }
+    if (!b) { mcpi_conn_no_memory(c, NULL, NULL); return; }
     b->conn = c;
     b->open = 1;                            /* ours, until all have been seen */
     mcp_writer_init(&b->w, &s->alloc, 0);
     mcp_put_array(&b->w, NULL);
     if (b->w.status != MCP_OK) {            /* nothing of it has been run */
         mcpi_free(&s->alloc, b, sizeof *b);
-        mcpi_conn_error(c, NULL, NULL, MCPI_INTERNAL_ERROR, "out of memory");
+        mcpi_conn_no_memory(c, NULL, NULL);
         return;
     }
     mcp_json_each(v, items) {
@@ -14601,7 +14716,7 @@ static void mcpi_on_line(mcp_conn *c, char *line, size_t len)
     f->pin = s->nest + 1;
     s->nest++;
     if (mcpi_msg_read(&f->arena, line, len, 0, &m) != MCP_OK)
-        mcpi_conn_error(c, NULL, NULL, MCPI_INTERNAL_ERROR, "out of memory");
+        mcpi_conn_no_memory(c, NULL, NULL);
     else if (m.kind == MCP_MSG_BATCH && c->version && strcmp(c->version, "2025-03-26") == 0)
         mcpi_on_batch(c, m.batch);
     else mcpi_on_message(c, &m, NULL);
@@ -14655,14 +14770,6 @@ static void mcpi_hmac_end(mcpi_sha *c, const void *key, size_t n, unsigned char 
    Questions are collected while the handler runs and go out when it has returned, a deferred request's at the end of
    the turn. Nothing of this is named by the dispatch: it finds the way through pointers that asking sets, so a program
    that never asks does not hold it. */
-
-enum {
-    MCPI_FORM = 1, MCPI_URL = 2, MCPI_SAMPLING = 4, MCPI_SAMPLING_TOOLS = 8, MCPI_SAMPLING_CONTEXT = 16, MCPI_ROOTS = 32
-};
-enum { MCPI_ELICIT, MCPI_SAMPLE, MCPI_LIST_ROOTS };
-static const char mcpi_query_methods[] = "elicitation/create\0" "sampling/createMessage\0" "roots/list\0";
-static const char mcpi_query_needs[] =
-    "/elicitation/form\0" "/elicitation/url\0" "/sampling\0" "/sampling/tools\0" "/sampling/context\0" "/roots\0";
 
 /* A question, and its answer. */
 struct mcpi_query {
@@ -14818,8 +14925,6 @@ static mcpi_query *mcpi_query_add(mcp_req *r, const char *key, const mcp_json *p
     return q;
 }
 
-static const char mcpi_no_memory[] = "out of memory";
-
 /* Takes what the client has brought back. NULL, or what is wrong with it. */
 static const char *mcpi_state_open(mcp_req *r, const mcp_json *state)
 {
@@ -14897,19 +15002,53 @@ int mcp_server_elicited(mcp_server *s, const char *url)
     return s->asks ? mcpi_pages_end(s, NULL, url) : MCP_OK;
 }
 
+/* A field whose choices have titles, as 2025-06-18 has it: the titles stand beside the choices. */
+static void mcpi_put_old_field(mcp_writer *w, const mcp_json *field)
+{
+    const mcp_json *choices = mcp_json_get(field, "oneOf");
+    int i;
+    if (mcp_json_type(choices) != MCP_JSON_ARRAY) { mcp_put_json(w, mcp_json_key(field), field); return; }
+    mcp_put_object(w, mcp_json_key(field));
+    mcp_json_each(v, field)
+        if (v != choices) mcp_put_json(w, mcp_json_key(v), v);
+    for (i = 0; i < 2; i++) {
+        mcp_put_array(w, i ? "enumNames" : "enum");
+        mcp_json_each(c, choices) {
+            const mcp_json *title = i ? mcp_json_get(c, "title") : NULL;
+            mcp_put_json(w, NULL, title ? title : mcp_json_get(c, "const"));
+        }
+        mcp_put_end(w);
+    }
+    mcp_put_end(w);
+}
+
+static void mcpi_put_old_form(mcp_writer *w, const mcp_json *schema)
+{
+    const mcp_json *fields = mcp_json_get(schema, "properties");
+    mcp_put_object(w, mcp_json_key(schema));
+    mcp_json_each(v, schema)
+        if (v != fields) mcp_put_json(w, mcp_json_key(v), v);
+    mcp_put_object(w, "properties");
+    mcp_json_each(f, fields) mcpi_put_old_field(w, f);
+    mcp_put_end(w);
+    mcp_put_end(w);
+}
+
 /* Method and params of a question, as the revision knows them. */
 static void mcpi_put_ask(mcpi_query *q, mcp_writer *w)
 {
     mcp_req *r = q->r;
     bool elicit = q->method == MCPI_ELICIT, url = elicit && mcpi_is(mcp_json_get(q->params, "mode"), "url");
-    mcp_put_str(w, "method", mcpi_word_at(mcpi_query_methods, q->method));
+    bool old = elicit && mcpi_is_before(r, "2025-11-25");
+    mcp_put_str(w, "method", mcpi_word_at(mcpi_questions, q->method));
     if (q->method == MCPI_LIST_ROOTS && mcp_json_size(q->params) == 0) return;
     mcp_put_object(w, "params");
     mcp_json_each(v, q->params) {
         const char *key = mcp_json_key(v);
-        bool mode = strcmp(key, "mode") == 0 && mcpi_is_before(r, "2025-11-25");
-        if (elicit && (mode || strcmp(key, "elicitationId") == 0)) continue;
-        mcp_put_json(w, key, v);
+        if (elicit && strcmp(key, "elicitationId") == 0) continue;
+        if (old && strcmp(key, "mode") == 0) continue;
+        if (old && strcmp(key, "requestedSchema") == 0) mcpi_put_old_form(w, v);
+        else mcp_put_json(w, key, v);
     }
     if (url && !r->modern) {
         char id[48];
@@ -15031,7 +15170,7 @@ static void mcpi_asks_legacy(mcp_req *r)
     mcp_conn *c = r->conn;
     mcpi_query *q;
     if (c->draining) { mcpi_req_drop(r); return; }              /* no answer can come */
-    if (!mcpi_asks_wait(r)) { mcpi_refuse(r, MCPI_INTERNAL_ERROR, "out of memory"); return; }
+    if (!mcpi_asks_wait(r)) { mcpi_refuse_memory(r); return; }
     for (q = r->talk->asks; q; q = q->next) {
         mcp_writer *w;
         if (!q->item.id) continue;
@@ -15075,35 +15214,54 @@ static void mcpi_refuse_capability(mcp_req *r)
     mcp_writer_fixed(&w, data, sizeof data);
     mcp_put_object(&w, NULL);
     mcp_put_object(&w, "requiredCapabilities");
-    if (need & (MCPI_FORM | MCPI_URL)) {
+    if (need & MCPI_CAN_ELICIT) {
         mcp_put_object(&w, "elicitation");
-        if (need & MCPI_FORM) mcpi_put_splice(&w, "form", "{}", 2);
-        if (need & MCPI_URL) mcpi_put_splice(&w, "url", "{}", 2);
+        if (need & MCPI_CAN_FORM) mcpi_put_empty(&w, "form");
+        if (need & MCPI_CAN_URL) mcpi_put_empty(&w, "url");
         mcp_put_end(&w);
     }
-    if (need & (MCPI_SAMPLING | MCPI_SAMPLING_TOOLS | MCPI_SAMPLING_CONTEXT)) {
+    if (need & (MCPI_CAN_SAMPLE | MCPI_CAN_SAMPLE_TOOLS | MCPI_CAN_SAMPLE_CONTEXT)) {
         mcp_put_object(&w, "sampling");
-        if (need & MCPI_SAMPLING_TOOLS) mcpi_put_splice(&w, "tools", "{}", 2);
-        if (need & MCPI_SAMPLING_CONTEXT) mcpi_put_splice(&w, "context", "{}", 2);
+        if (need & MCPI_CAN_SAMPLE_TOOLS) mcpi_put_empty(&w, "tools");
+        if (need & MCPI_CAN_SAMPLE_CONTEXT) mcpi_put_empty(&w, "context");
         mcp_put_end(&w);
     }
-    if (need & MCPI_ROOTS) mcpi_put_splice(&w, "roots", "{}", 2);
+    if (need & MCPI_CAN_ROOTS) mcpi_put_empty(&w, "roots");
     mcp_put_end(&w);
     mcp_put_end(&w);
     (void)mcp_req_error(r, MCPI_MISSING_CAPABILITY, "this needs a capability that the client does not have",
                         mcp_writer_text(&w, NULL));
 }
 
+/* The last answer that was none, as a sentence. */
+static void mcpi_asks_why(const mcpi_talk *t, char *text, size_t cap)
+{
+    const mcpi_query *q = t->asks;
+    const char *method;
+    while (q && q->status != t->told) q = q->next;
+    method = q ? mcpi_word_at(mcpi_questions, q->method) : "";
+    if (q && t->told == MCP_ERR_PEER)
+        mcpi_say(text, cap, "the client answered %s with error %l: %.*s", method,
+                 mcp_json_int(mcp_json_get(q->answer, "code"), 0), 128,
+                 mcp_json_str(mcp_json_get(q->answer, "message"), ""));
+    else if (q && t->told == MCP_ERR_TIMEOUT)
+        mcpi_say(text, cap, "the client did not answer %s within %d ms", method, t->r->s->d.ask_timeout_ms);
+    else mcpi_say(text, cap, "%s", mcp_strerror(t->told));
+}
+
 /* The handler has returned and r is not answered. true: that has been seen to. */
 static bool mcpi_asks_returned(mcp_req *r)
 {
+    char why[256];
     mcpi_talk *t = r->talk;
     if (r->s->freed) mcpi_req_drop(r);
     else if (t->told != MCP_ERR_MEMORY && mcpi_asks_flush(r)) { }
     else if (r->deferred) return false;
     else if (t->missing) mcpi_refuse_capability(r);
-    else if (t->told != MCP_OK) (void)mcp_req_fail(r, mcp_strerror(t->told));
-    else return false;
+    else if (t->told != MCP_OK) {
+        mcpi_asks_why(t, why, sizeof why);
+        (void)mcp_req_fail(r, why);
+    } else return false;
     return true;
 }
 
@@ -15151,7 +15309,7 @@ static mcpi_talk *mcpi_talk_of(mcp_req *r, int *rc)
     }
     if (mcpi_asks_have(r->s)) r->talk = (mcpi_talk *)mcpi_zalloc(&r->s->alloc, sizeof *r->talk);
     if (!r->talk) {                         /* told here: mcp_req_kept cannot, and must not seem to have nothing */
-        mcpi_refuse(r, MCPI_INTERNAL_ERROR, mcpi_no_memory);
+        mcpi_refuse_memory(r);
         *rc = MCP_ERR_MEMORY;
         return NULL;
     }
@@ -15194,28 +15352,14 @@ const mcp_json *mcp_req_kept(mcp_req *r)
     return t ? t->kept : NULL;
 }
 
-/* What the client has to have for it. */
-static unsigned mcpi_query_need(int method, const mcp_json *params)
-{
-    const mcp_json *context = mcp_json_get(params, "includeContext");
-    unsigned need = MCPI_SAMPLING;
-    if (method == MCPI_LIST_ROOTS) return MCPI_ROOTS;
-    if (method == MCPI_ELICIT) return mcpi_is(mcp_json_get(params, "mode"), "url") ? MCPI_URL : MCPI_FORM;
-    if (mcp_json_get(params, "tools") || mcp_json_get(params, "toolChoice")) need |= MCPI_SAMPLING_TOOLS;
-    return context && !mcpi_is(context, "none") ? need | MCPI_SAMPLING_CONTEXT : need;
-}
-
-/* What it has. Older revisions do not know all of it, and had some of it without saying so. */
+/* What the client has. Older revisions do not know all of it, and had some of it without saying so. */
 static unsigned mcpi_query_can(const mcp_req *r)
 {
-    unsigned can = 0;
-    int i;
-    for (i = 0; i < 6; i++)
-        if (mcp_req_can(r, mcpi_word_at(mcpi_query_needs, i))) can |= 1u << i;
+    unsigned can = mcpi_abilities(r->caps);
     if (!mcpi_is_before(r, "2025-11-25")) return can;
-    can &= MCPI_SAMPLING | MCPI_ROOTS;
-    if (!mcpi_is_before(r, "2025-06-18") && mcp_req_can(r, "/elicitation")) can |= MCPI_FORM;
-    return can & MCPI_SAMPLING ? can | MCPI_SAMPLING_CONTEXT : can;
+    can &= MCPI_CAN_SAMPLE | MCPI_CAN_ROOTS;
+    if (!mcpi_is_before(r, "2025-06-18") && mcp_json_get(r->caps, "elicitation")) can |= MCPI_CAN_FORM;
+    return can & MCPI_CAN_SAMPLE ? can | MCPI_CAN_SAMPLE_CONTEXT : can;
 }
 
 /* NULL, or why this cannot be the answer. */
@@ -15241,21 +15385,49 @@ static int mcpi_query_misfit(mcp_req *r, const char *key, const char *field, con
     return mcpi_query_refuse(r, text);
 }
 
+/* NULL, or why no form can hold this, and in *field which of its fields. */
+static const char *mcpi_schema_fault(const mcp_json *schema, const char **field)
+{
+    const mcp_json *fields = mcp_json_get(schema, "properties");
+    *field = "";
+    if (!mcpi_is(mcp_json_get(schema, "type"), "object") || mcp_json_type(fields) != MCP_JSON_OBJECT)
+        return "it needs type \"object\", and properties";
+    mcp_json_each(f, fields) {
+        const mcp_json *type = mcp_json_get(f, "type"), *items = mcp_json_get(f, "items");
+        *field = mcp_json_key(f);
+        if (mcpi_is(type, "array") && !mcp_json_get(items, "enum") && !mcp_json_get(items, "anyOf"))
+            return "is a list without choices (items with enum or anyOf)";
+        if (mcpi_word_of("string\0number\0integer\0boolean\0array\0", mcp_json_str(type, NULL)) < 0)
+            return "is none of string, number, integer, boolean and a list of choices";
+    }
+    mcp_json_each(name, mcp_json_get(schema, "required")) {
+        *field = mcp_json_str(name, "");
+        if (!mcp_json_get(fields, *field)) return "is required, but not among the properties";
+    }
+    return NULL;
+}
+
 /* A question that has no answer yet. */
 static int mcpi_query_new(mcp_req *r, const char *key, int method, const char *params)
 {
     mcpi_talk *t = r->talk;
     size_t pos = 0;
+    const char *fault, *field;
     const mcp_json *v = mcp_json_parse(&t->arena, params ? params : "{}", MCP_NTS, &pos);
-    unsigned missing;
+    unsigned needs = mcpi_question_needs(method, v), missing = needs & ~mcpi_query_can(r);
     mcpi_query *q;
     if (!v && pos == MCP_NTS) return MCP_ERR_MEMORY;
     if (mcp_json_type(v) != MCP_JSON_OBJECT)
         return mcpi_server_fail(r->s, MCP_ERR_ARGUMENT, "asking for \"%.*s\": params is no JSON object", 64, key);
-    missing = mcpi_query_need(method, v) & ~mcpi_query_can(r);
+    fault = needs == MCPI_CAN_FORM ? mcpi_schema_fault(mcp_json_get(v, "requestedSchema"), &field) : NULL;
+    if (fault)
+        return mcpi_server_fail(r->s, MCP_ERR_ARGUMENT, "asking for \"%.*s\": no form can hold this schema: %.*s%s%s", 64,
+                                key, 64, field, *field ? " " : "", fault);
+    if (needs == MCPI_CAN_NOTHING)
+        return mcpi_server_fail(r->s, MCP_ERR_ARGUMENT, "asking for \"%.*s\": mode is neither form nor url", 64, key);
     if (mcpi_is_before(r, "2025-11-25"))            /* no field could be more than one choice */
         mcp_json_each(f, mcp_json_at(v, "/requestedSchema/properties"))
-            if (mcpi_is(mcp_json_get(f, "type"), "array")) missing |= MCPI_FORM;
+            if (mcpi_is(mcp_json_get(f, "type"), "array")) missing |= MCPI_CAN_FORM;
     t->missing |= missing;
     if (missing) return MCP_ERR_CAPABILITY;
     if (r->modern && !mcpi_state_keyed(r->s))
@@ -15281,7 +15453,7 @@ static int mcpi_query_told(mcp_req *r, int rc)
 
 int mcp_req_ask(mcp_req *r, const char *key, const char *method, const char *params, const mcp_json **answer)
 {
-    int rc, which = mcpi_word_of(mcpi_query_methods, method);
+    int rc, which = mcpi_word_of(mcpi_questions, method);
     mcpi_talk *t = mcpi_talk_of(r, &rc);
     const mcp_json *given;
     const char *fault;
@@ -15532,11 +15704,9 @@ static bool mcpi_has_news(const mcp_server *s)
 /* One change of a list, to a legacy session and to its listens. */
 static void mcpi_tell_list(mcp_conn *c, int kind)
 {
-    static const char methods[] = "notifications/tools/list_changed\0" "notifications/resources/list_changed\0"
-                                  "notifications/prompts/list_changed\0";
-    const char *method = mcpi_word_at(methods, kind);
+    const char *method = mcpi_word_at(mcpi_changes, MCPI_CHANGED + kind);
     size_t i;
-    if (c->initialized && mcpi_has_list(c->s, kind))
+    if (c->initialized && mcpi_offers(c->s, kind, "listChanged"))
         (void)mcpi_conn_broke(c, mcpi_send_note(c->s, &c->st, method, NULL));
     for (i = 0; i < c->inflight.cells; i++) {
         mcp_req *r = mcpi_req_of_key(c->inflight.cell[i]);
@@ -15553,7 +15723,7 @@ static void mcpi_tell_update(mcpi_sub *b)
     if (c->dead || c->draining) return;
     b->missed = mcpi_is_full(c);
     if (b->missed) { c->missed |= MCPI_MISSED_URIS; return; }
-    w = mcpi_note_begin(&c->st, "notifications/resources/updated");
+    w = mcpi_note_begin(&c->st, mcpi_word_at(mcpi_changes, MCPI_UPDATED));
     if (b->listen) mcpi_put_subscription(w, b->listen->id);
     mcp_put_strn(w, "uri", b->watch->named.name, b->watch->named.len);
     (void)mcpi_conn_broke(c, mcpi_note_end(c->s, &c->st, false));
@@ -15648,6 +15818,11 @@ static int mcpi_stick(mcp_server *s, int status)
     return status;
 }
 
+static int mcpi_stick_no_memory(mcp_server *s)
+{
+    return mcpi_stick(s, mcpi_server_fail(s, MCP_ERR_MEMORY, "%s", mcpi_no_memory));
+}
+
 /* What a program says of itself and of its tools, in a mixture of plain strings and JSON, written as one JSON object.
    The first mistake sticks. */
 typedef struct mcpi_form {
@@ -15668,6 +15843,11 @@ static void mcpi_form_begin(mcpi_form *f, mcp_server *s, const char *whose)
     mcp_put_object(&f->w, NULL);
 }
 
+static void mcpi_form_no_memory(mcpi_form *f)
+{
+    if (f->status == MCP_OK) f->status = mcpi_server_fail(f->s, MCP_ERR_MEMORY, "%s: %s", f->whose, mcpi_no_memory);
+}
+
 static void mcpi_form_free(mcpi_form *f)
 {
     mcp_writer_free(&f->w);
@@ -15680,7 +15860,7 @@ static const mcp_json *mcpi_form_parse(mcpi_form *f, mcp_arena *a, const char *k
     size_t pos = 0;
     const mcp_json *v = json && f->status == MCP_OK ? mcp_json_parse(a, json, MCP_NTS, &pos) : NULL;
     if (!json || f->status != MCP_OK || mcp_json_type(v) == type) return v;
-    if (!v && pos == MCP_NTS) f->status = mcpi_server_fail(f->s, MCP_ERR_MEMORY, "out of memory");
+    if (!v && pos == MCP_NTS) mcpi_form_no_memory(f);
     else if (!v)
         f->status = mcpi_server_fail(f->s, MCP_ERR_ARGUMENT, "%s: %s is not JSON: byte %z", f->whose, key, pos);
     else f->status = mcpi_server_fail(f->s, MCP_ERR_ARGUMENT, "%s: %s is not an %s", f->whose, key,
@@ -15712,6 +15892,15 @@ static char *mcpi_form_end(mcpi_form *f, size_t *len)
         f->status = mcpi_server_fail(f->s, status, "%s: %s", f->whose, mcp_strerror(status));
     }
     return copy;
+}
+
+/* What is taken as it is, but not everybody will. */
+static void mcpi_form_warn(mcpi_form *f, bool odd, const char *why)
+{
+    char text[256];
+    if (!odd || f->s->d.log.level < 1) return;
+    mcpi_say(text, sizeof text, "%s: %s", f->whose, why);
+    mcpi_server_log(f->s, 1, text);
 }
 
 /* The input schema, made to say that it describes an object. */
@@ -15789,7 +15978,7 @@ static mcpi_feature *mcpi_feature_begin(mcpi_form *f, mcp_server *s, int kind, c
             x->named.len = strlen(name);
             x->named.name = mcpi_strdup(&s->alloc, name, x->named.len);
         }
-        if (!x || !x->named.name) f->status = mcpi_server_fail(s, MCP_ERR_MEMORY, "%s: out of memory", whose);
+        if (!x || !x->named.name) mcpi_form_no_memory(f);
     }
     if (!x) return NULL;
     x->kind = kind;
@@ -15805,7 +15994,7 @@ static mcpi_feature *mcpi_feature_begin(mcpi_form *f, mcp_server *s, int kind, c
 static char *mcpi_form_copy(mcpi_form *f, const void *bytes, size_t n)
 {
     char *copy = mcpi_strdup(&f->s->alloc, (const char *)bytes, n);
-    if (!copy && f->status == MCP_OK) f->status = mcpi_server_fail(f->s, MCP_ERR_MEMORY, "%s: out of memory", f->whose);
+    if (!copy) mcpi_form_no_memory(f);
     return copy;
 }
 
@@ -15827,7 +16016,7 @@ static void mcpi_feature_required(mcpi_form *f, mcpi_feature *x, const mcp_json 
         if (mcpi_required_name(v)) n += sizeof k + mcp_json_size(mcpi_required_name(v)) + 1;
     if (n == 0) return;
     p = x->required = (char *)mcpi_alloc(&f->s->alloc, n);
-    if (!p) { f->status = mcpi_server_fail(f->s, MCP_ERR_MEMORY, "%s: out of memory", f->whose); return; }
+    if (!p) { mcpi_form_no_memory(f); return; }
     x->required_len = n;
     mcp_json_each(v, list)
         if (mcpi_required_name(v)) {
@@ -15895,10 +16084,16 @@ static bool mcpi_method_have(mcp_server *s, const char *name, unsigned flags, in
 }
 
 /* The method that an entry is used by. */
-static void mcpi_feature_method(mcpi_form *f, const char *name, unsigned flags, void (*run)(mcp_req *))
+static void mcpi_feature_method(mcpi_form *f, const char *name, void (*run)(mcp_req *))
 {
-    if (f->status == MCP_OK && !mcpi_method_have(f->s, name, flags, 0, run))
-        f->status = mcpi_server_fail(f->s, MCP_ERR_MEMORY, "%s: out of memory", f->whose);
+    if (f->status == MCP_OK && !mcpi_method_have(f->s, name, 0, 0, run)) mcpi_form_no_memory(f);
+}
+
+static bool mcpi_have_resources(mcp_server *s, void (*read)(mcp_req *))
+{
+    return mcpi_method_have(s, "resources/read", 0, 0, read) &&
+           mcpi_method_have(s, "resources/subscribe", MCPI_ONLY_LEGACY, 0, mcpi_do_subscribe) &&
+           mcpi_method_have(s, "resources/unsubscribe", MCPI_ONLY_LEGACY, 0, mcpi_do_subscribe);
 }
 
 static void mcpi_feature_completes(mcpi_form *f, mcpi_feature *x, mcp_req_fn complete)
@@ -15906,7 +16101,7 @@ static void mcpi_feature_completes(mcpi_form *f, mcpi_feature *x, mcp_req_fn com
     x->complete = complete;
     if (!complete) return;
     f->s->has_completions = true;
-    mcpi_feature_method(f, "completion/complete", 0, mcpi_do_complete);
+    mcpi_feature_method(f, "completion/complete", mcpi_do_complete);
 }
 
 /* Ends what begin began: the entry is in its list, complete, or it is not there at all. */
@@ -15915,8 +16110,7 @@ static int mcpi_feature_end(mcpi_form *f, mcpi_feature *x)
     mcp_server *s = f->s;
     if (x) {
         x->text = mcpi_form_end(f, &x->len);
-        if (f->status == MCP_OK && mcpi_list_put(s, x) != MCP_OK)
-            f->status = mcpi_server_fail(s, MCP_ERR_MEMORY, "%s: out of memory", f->whose);
+        if (f->status == MCP_OK && mcpi_list_put(s, x) != MCP_OK) mcpi_form_no_memory(f);
         if (f->status == MCP_OK) s->changed |= 1u << (x->kind == MCPI_TEMPLATES ? MCPI_RESOURCES : x->kind);
         else mcpi_feature_release(s, x);
     }
@@ -15944,6 +16138,8 @@ static const mcp_schema *mcpi_form_compile(mcpi_form *f, mcpi_feature *x, const 
 }
 #endif
 
+static const char mcpi_sure[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-.";
+
 int mcp_server_tool(mcp_server *s, const mcp_tool *t)
 {
     mcpi_form f;
@@ -15954,6 +16150,8 @@ int mcp_server_tool(mcp_server *s, const mcp_tool *t)
     x = mcpi_feature_begin(&f, s, MCPI_TOOLS, t->name, t->fn, whose, sizeof whose);
     if (x) {
         x->user = t->user;
+        mcpi_form_warn(&f, strlen(t->name) > 128 || t->name[strspn(t->name, mcpi_sure)],
+                       "some clients take only names of 1 to 128 characters of A-Z a-z 0-9 _ - .");
         mcpi_form_named(&f, t->name, t->title, t->description);
         schema = mcpi_form_schema(&f, t->input_schema);
         mcpi_form_json(&f, "outputSchema", t->output_schema, MCP_JSON_OBJECT);
@@ -15991,7 +16189,7 @@ int mcp_server_prompt(mcp_server *s, const mcp_prompt *p)
                 f.status = mcpi_server_fail(s, MCP_ERR_ARGUMENT, "%s: arguments: each is an object with a name", whose);
         mcpi_feature_required(&f, x, arguments);
         if (p->description) x->about = mcpi_form_copy(&f, p->description, MCP_NTS);
-        mcpi_feature_method(&f, "prompts/get", 0, mcpi_do_prompts_get);
+        mcpi_feature_method(&f, "prompts/get", mcpi_do_prompts_get);
     }
     return mcpi_feature_end(&f, x);
 }
@@ -16031,6 +16229,8 @@ int mcp_server_resource(mcp_server *s, const mcp_resource *d)
         if (is_template && mcpi_template_cut(d->uri, part) < 1)
             f.status = mcpi_server_fail(s, MCP_ERR_ARGUMENT,
                                         "%s: only {name}, {+name} and {/name} are known, in at most 60 parts", whose);
+        mcpi_form_warn(&f, !is_template && !mcpi_field_uri(d->uri, strlen(d->uri)),
+                       "this is no URI: it needs a scheme, and no blanks");
         mcpi_form_str(&f, is_template ? "uriTemplate" : "uri", d->uri);
         mcpi_form_named(&f, d->name ? d->name : d->uri, d->title, d->description);
         mcpi_form_looks(&f, d->icons, d->meta);
@@ -16040,9 +16240,7 @@ int mcp_server_resource(mcp_server *s, const mcp_resource *d)
         else if (d->data && f.status == MCP_OK)
             f.status = mcpi_server_fail(s, MCP_ERR_ARGUMENT, "%s: a template has fn, and no data", whose);
         if (d->mime) x->about = mcpi_form_copy(&f, d->mime, MCP_NTS);
-        mcpi_feature_method(&f, "resources/read", 0, mcpi_do_read);
-        mcpi_feature_method(&f, "resources/subscribe", MCPI_ONLY_LEGACY, mcpi_do_subscribe);
-        mcpi_feature_method(&f, "resources/unsubscribe", MCPI_ONLY_LEGACY, mcpi_do_subscribe);
+        if (f.status == MCP_OK && !mcpi_have_resources(s, mcpi_do_read)) mcpi_form_no_memory(&f);
     }
     return mcpi_feature_end(&f, x);
 }
@@ -16083,7 +16281,7 @@ int mcp_server_method(mcp_server *s, const char *method, mcp_req_fn fn, void *us
     }
     if (!m && !fn) return MCP_ERR_UNKNOWN;
     if (!m && !(m = mcpi_method_new(s, method)))
-        return mcpi_stick(s, mcpi_server_fail(s, MCP_ERR_MEMORY, "out of memory"));
+        return mcpi_stick_no_memory(s);
     m->fn = fn;
     m->user = user;
     return MCP_OK;
@@ -16183,7 +16381,10 @@ static bool mcpi_server_fill(mcp_server *s, const mcp_server_desc *d)
     s->has_logging = mcpi_says(s, "logging");
     for (kind = 0; kind < MCPI_KINDS; kind++)
         s->lists[kind].said =
-            mcpi_says(s, mcpi_word_at(mcpi_list_names, kind == MCPI_TEMPLATES ? MCPI_RESOURCES : kind));
+            mcpi_says(s, mcpi_word_at(mcpi_lists, kind == MCPI_TEMPLATES ? MCPI_RESOURCES : kind));
+    if (mcpi_says(s, "resources") && !mcpi_have_resources(s, mcpi_do_unknown)) return false;
+    if (mcpi_says(s, "prompts") && !mcpi_method_have(s, "prompts/get", 0, 0, mcpi_do_unknown)) return false;
+    if (mcpi_says(s, "completions") && !mcpi_method_have(s, "completion/complete", 0, 0, mcpi_do_unknown)) return false;
     return mcpi_method_have(s, "initialize", MCPI_ONLY_LEGACY | MCPI_FIXED | MCPI_EARLY, 0, mcpi_do_initialize) &&
            mcpi_method_have(s, "ping", MCPI_ONLY_LEGACY | MCPI_FIXED | MCPI_EARLY, 0, mcpi_do_ping) &&
            mcpi_method_have(s, "server/discover", MCPI_ONLY_MODERN | MCPI_FIXED, 0, mcpi_do_discover) &&
@@ -16203,7 +16404,7 @@ static void mcpi_server_open(mcp_server *s, const mcp_server_desc *d)
     if (io.read && io.write) {
         s->main = mcpi_conn_new(s, &io, NULL);
         if (!s->main) {
-            (void)mcpi_stick(s, mcpi_server_fail(s, MCP_ERR_MEMORY, "out of memory"));
+            (void)mcpi_stick_no_memory(s);
             if (io.close) io.close(io.user);
         }
         return;
@@ -16222,7 +16423,7 @@ static void mcpi_server_open(mcp_server *s, const mcp_server_desc *d)
             return;
         }
         s->listen_path = mcpi_strdup(&s->alloc, d->listen, MCP_NTS);
-        if (!s->listen_path) { (void)mcpi_stick(s, mcpi_server_fail(s, MCP_ERR_MEMORY, "out of memory")); return; }
+        if (!s->listen_path) { (void)mcpi_stick_no_memory(s); return; }
         fd = mcpi_listen_unix(d->listen + 5, why, sizeof why);
         if (fd < 0) (void)mcpi_stick(s, mcpi_server_fail(s, fd, "%s", why));
         else s->listen_fd = fd;
@@ -16438,25 +16639,18 @@ mcp_poster *mcp_server_poster(mcp_server *s)
     return mcpi_mailbox_poster(&s->mail, &s->alloc);
 }
 
-static void mcpi_want(struct pollfd *fds, int cap, int *n, int fd)
-{
-    if (*n < cap) { fds[*n].fd = fd; fds[*n].events = POLLIN; fds[*n].revents = 0; }
-    ++*n;
-}
-
 int mcp_server_pollfds(mcp_server *s, struct pollfd *fds, int cap)
 {
+    bool accepts;
     int n = 0;
     mcp_conn *c;
     if (!s) return 0;
-    s->mail_at = s->listen_at = -1;
-    if (s->mail.rfd >= 0) { s->mail_at = n; mcpi_want(fds, cap, &n, s->mail.rfd); }
-    if (s->listen_fd >= 0 && !s->stopping && mcpi_server_peek_clock(s) >= s->accept_at) {
-        s->listen_at = n;
-        mcpi_want(fds, cap, &n, s->listen_fd);
-    }
+    accepts = !s->stopping && mcpi_server_peek_clock(s) >= s->accept_at;
+    s->mail_at = mcpi_want(fds, cap, &n, s->mail.rfd);
+    s->listen_at = mcpi_want(fds, cap, &n, accepts ? s->listen_fd : -1);
     for (c = s->conns; c; c = c->next)
         if (!c->dead) mcpi_stream_pollfds(&c->st, !c->draining && !s->stopping, fds, cap, &n);
+    s->fds_left = n > cap;
     return n;
 }
 
@@ -16495,11 +16689,6 @@ static void mcpi_server_accept(mcp_server *s)
         } else mcpi_close(&fd);
         mcpi_server_log(s, 1, "a peer was turned away: too many peers, or no memory");
     }
-}
-
-static bool mcpi_was_seen(const struct pollfd *fds, int n, int at)
-{
-    return at >= 0 && at < n && fds[at].revents;
 }
 
 int mcp_server_step(mcp_server *s, const struct pollfd *fds, int n)
@@ -16617,6 +16806,7 @@ int mcp_server_timeout(const mcp_server *s)
     now = mcpi_server_peek_clock(s);
 #ifndef MCP_NO_POSIX
     if (s->listen_fd >= 0 && s->accept_at > now && s->accept_at < at) at = s->accept_at;
+    if (s->fds_left && now + MCPI_LEFT_MS < at) at = now + MCPI_LEFT_MS;
 #endif
     if (mcpi_has_news(s)) return 0;
     for (c = s->conns; c; c = c->next) {
@@ -16664,17 +16854,12 @@ int mcp_server_timeout(const mcp_server *s)
 #define MCPI_AT_ONCE    INT64_MIN           /* a deadline: the next turn */
 
 /* Methods with something special about them. The first three may answer that they need more input; the next four are
-   lists, and their results hold them in a member of the name that stands below. A request to listen is no request to a
-   legacy server, and ping is another one to a modern server. */
+   lists, in the order of mcpi_lists. A request to listen is no request to a legacy server, and ping is another one to a
+   modern server. */
 static const char mcpi_client_methods[] = "tools/call\0" "prompts/get\0" "resources/read\0"
-    "tools/list\0" "resources/list\0" "resources/templates/list\0" "prompts/list\0" "subscriptions/listen\0" "ping\0";
-static const char mcpi_client_lists[] = "tools\0" "resources\0" "resourceTemplates\0" "prompts\0";
-enum { MCPI_METHOD_READ = 2, MCPI_METHOD_TOOLS_LIST = 3, MCPI_METHOD_LISTEN = 7, MCPI_METHOD_PING = 8 };
-/* The notifications that a subscription brings; the modern era knows no others of these. */
-static const char mcpi_changes[] = "notifications/subscriptions/acknowledged\0notifications/tools/list_changed\0"
-    "notifications/resources/list_changed\0notifications/prompts/list_changed\0notifications/resources/updated\0";
+    "tools/list\0" "resources/list\0" "prompts/list\0" "resources/templates/list\0" "subscriptions/listen\0" "ping\0";
 enum {
-    MCPI_CHANGE_NONE, MCPI_CHANGE_TOOLS, MCPI_CHANGE_RESOURCES, MCPI_CHANGE_PROMPTS, MCPI_CHANGE_UPDATED
+    MCPI_METHOD_READ = 2, MCPI_METHOD_LISTS = 3, MCPI_METHOD_LISTEN = MCPI_METHOD_LISTS + MCPI_KINDS, MCPI_METHOD_PING
 };
 
 typedef enum mcpi_phase {
@@ -16717,10 +16902,10 @@ typedef struct mcpi_call {
     bool fresh, hit;                        /* not from the cache; it is in there */
     unsigned changes;                       /* mcp_client.changes when it was sent */
     int log_level;                          /* 1 + place among mcpi_levels, or 0 */
-    mcp_id listen;                          /* a legacy subscription: what it is part of */
+    mcp_id listen;                          /* a request for a legacy subscription: what it is part of */
     bool shown;                             /* ASK: on_ask has it, or had it */
     unsigned needs;                         /* ASK: MCPI_CAN_... */
-    int rounds;                             /* how often more input was needed; listen: subscriptions under way */
+    int rounds;                             /* how often more input was needed; listen: requests under way */
     struct mcpi_call *asked, *owner;        /* the open questions of a call; ASK: whose it is, NULL: a request */
     const mcp_json *item;                   /* ASK: what is to be shown, while the message is there */
     int known;                              /* place among mcpi_client_methods, or -1 */
@@ -16734,14 +16919,9 @@ typedef struct mcpi_call {
 #endif
     char *text; size_t cap, len[MCPI_PARTS];    /* the parts, if kept; ASK: see mcpi_ask_new */
     int pages, lap, lap_len; uint64_t seen;     /* pages so far, and one that later ones are compared with */
+    struct mcpi_uris *uris; size_t place;   /* a legacy subscription: its URIs; a request for one of them: which */
     struct mcpi_call *next;                 /* in the pool, the done list, or a list of questions */
 } mcpi_call;
-
-/* What a program can be asked for, as its capabilities say; NOTHING is what nobody can. */
-enum {
-    MCPI_CAN_FORM = 1, MCPI_CAN_URL = 2, MCPI_CAN_SAMPLE = 4, MCPI_CAN_SAMPLE_TOOLS = 8, MCPI_CAN_ROOTS = 16,
-    MCPI_CAN_NOTHING = 32, MCPI_CAN_ELICIT = MCPI_CAN_FORM | MCPI_CAN_URL
-};
 
 #define MCPI_ASK_CHAINS 32
 
@@ -16792,11 +16972,12 @@ struct mcp_client {
     bool child_gone;                        /* it has exited; perhaps not reaped yet */
     int64_t check_at; int check_ms;
     mcpi_mailbox box;
-    int err_at, box_at;
+    int err_at, box_at; bool fds_left;      /* as in a server */
     bool err_ready, box_ready;
 #endif
     mcp_client_desc d;                      /* defaults filled in; its strings are used in new only */
     mcpi_call *asks[MCPI_ASK_CHAINS];       /* questions that were put off, by the server's id */
+    mcpi_map uris;                          /* what legacy subscriptions have asked for */
     mcpi_level level[MCPI_NEST_MAX + 1];
     mcp_reply nested;                       /* for a call that is nested too deep */
 #ifndef MCP_NO_POSIX
@@ -16928,9 +17109,12 @@ static mcpi_call *mcpi_call_new(mcp_client *c, mcpi_entry_kind kind)
     return k;
 }
 
+static void mcpi_uris_free(mcp_client *c, mcpi_call *k);
+
 /* Out of the table and back into the pool, whose buffers have a bound together. */
 static void mcpi_call_free(mcp_client *c, mcpi_call *k)
 {
+    mcpi_uris_free(c, k);
     mcpi_slots_remove(&c->slots, &k->head.item);
     mcpi_slots_remove(&c->slots, &k->page.item);
     if (k->cap > MCPI_KEEP - c->pooled) {
@@ -17025,20 +17209,15 @@ static void mcpi_level_take(mcp_client *c, mcpi_level *to, const mcp_reply *r, b
     mine->id = r->id;
 }
 
-/* A request of our own has ended. If it was a subscription, what it is part of begins after the last of them. */
+static void mcpi_listen_answered(mcp_client *c, mcpi_call *k, size_t place, bool agreed);
+
+/* A request of our own has ended. */
 static void mcpi_call_quiet_end(mcp_client *c, const mcpi_call *k, const mcp_reply *r)
 {
     mcpi_entry *e = (mcpi_entry *)mcpi_slots_get(&c->slots, k->listen);
-    mcpi_call *to = e && e->kind == MCPI_ENTRY_CALL ? e->call : NULL;
-    const char *uri = k->text + k->len[MCPI_PART_METHOD] + sizeof "\"uri\":" - 1;
     if (r->status != MCP_OK)
         mcpi_client_log(c, 1, "%.*s was not done: %s", (int)k->len[MCPI_PART_METHOD], k->text, r->message);
-    if (!to) return;
-    if (r->status == MCP_OK) {
-        if (to->len[MCPI_PART_INPUT]) (void)mcpi_call_add(c, to, ",", 1);
-        (void)mcpi_call_add(c, to, uri, k->len[MCPI_PART_PARAMS] - (sizeof "\"uri\":" - 1));
-    }
-    if (--to->rounds == 0) mcpi_slots_deadline(&c->slots, &to->head.item, MCPI_AT_ONCE);
+    if (e) mcpi_listen_answered(c, e->call, k->place, r->status == MCP_OK);
 }
 
 /* Ends a call. Its object is free before anything is called, so that it cannot be settled again. in_frame:
@@ -17502,13 +17681,9 @@ static void mcpi_kept_change(mcp_client *c, int change, const mcp_json *params)
 {
     const char *uri;
     c->changes++;
-    if (change == MCPI_CHANGE_TOOLS) mcpi_kept_forget(c, MCPI_METHOD_TOOLS_LIST, NULL);
-    if (change == MCPI_CHANGE_RESOURCES) {
-        mcpi_kept_forget(c, MCPI_METHOD_TOOLS_LIST + 1, NULL);
-        mcpi_kept_forget(c, MCPI_METHOD_TOOLS_LIST + 2, NULL);
-    }
-    if (change == MCPI_CHANGE_PROMPTS) mcpi_kept_forget(c, MCPI_METHOD_TOOLS_LIST + 3, NULL);
-    if (change != MCPI_CHANGE_UPDATED) return;
+    if (change != MCPI_UPDATED) mcpi_kept_forget(c, MCPI_METHOD_LISTS + change - MCPI_CHANGED, NULL);
+    if (change == MCPI_CHANGED + MCPI_RESOURCES) mcpi_kept_forget(c, MCPI_METHOD_LISTS + MCPI_TEMPLATES, NULL);
+    if (change != MCPI_UPDATED) return;
     mcpi_client_clear(c);
     mcp_put_json(&c->scratch, NULL, mcp_json_get(params, "uri"));
     uri = mcp_writer_text(&c->scratch, NULL);
@@ -17525,7 +17700,7 @@ static void mcpi_call_touch(mcp_client *c, mcpi_call *k, int64_t now)
 }
 
 static int mcpi_client_quiet(mcp_client *c, const char *method, const char *key, const char *value, size_t n,
-                             mcp_id listen);
+                             const mcpi_call *listen);
 static int mcpi_listen_start(mcp_client *c, mcpi_call *k);
 
 /* Puts a call on the wire. Its time starts now: waiting for the handshake has a limit of its own. */
@@ -17551,7 +17726,7 @@ static int mcpi_call_start(mcp_client *c, mcpi_call *k, const mcpi_parts *parts)
     }
     if (k->log_level && !modern && k->log_level != c->log_level && mcp_json_at(c->info, "/capabilities/logging")) {
         const char *level = mcpi_word_at(mcpi_levels, k->log_level - 1);
-        status = mcpi_client_quiet(c, "\"logging/setLevel\"", "level", level, strlen(level), 0);
+        status = mcpi_client_quiet(c, "\"logging/setLevel\"", "level", level, strlen(level), NULL);
         if (status == MCP_OK) c->log_level = k->log_level;
     }
     if (status == MCP_OK) status = mcpi_client_put(c, id, &p, modern, k->progress, k->log_level);
@@ -17593,7 +17768,7 @@ static bool mcpi_call_goes_on(const mcp_client *c, const mcpi_call *k)
 {
     if (c->phase != MCPI_PHASE_READY || k->each || k->known == MCPI_METHOD_LISTEN) return true;
     if (mcpi_call_is_kept(c, k)) return true;
-    return k->known >= 0 && k->known < MCPI_METHOD_TOOLS_LIST && (c->era == MCP_ERA_MODERN || c->can & MCPI_CAN_URL);
+    return k->known >= 0 && k->known < MCPI_METHOD_LISTS && (c->era == MCP_ERA_MODERN || c->can & MCPI_CAN_URL);
 }
 
 /* A call, from the user's struct to the wire or to the waiting room. Nothing is left behind when it fails. */
@@ -17662,15 +17837,24 @@ static void mcpi_client_cancelled(mcp_client *c, mcp_id wire, const char *reason
 /* -- subscriptions ----------------------------------------------------------------------------------------------- */
 /* In the modern era a subscription is a request that stays open. A legacy session tells all changes of its lists, and
    those of a resource after resources/subscribe. There the call that stands for a subscription is never on the wire: it
-   sends a request for each URI, and begins when all are answered. A server that is started again gets what waits for
-   the handshake, so subscriptions too.
+   sends a request for each URI, some at a time, and begins when all are answered. Subscriptions can share URIs: each is
+   in the client's map with the number of its users, and the last one gives it back. A server that is started again gets
+   what waits for the handshake, so subscriptions too.
    https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/subscriptions
    https://modelcontextprotocol.io/specification/2025-11-25/server/resources#subscriptions */
 
+#define MCPI_LISTEN_ONCE 64                 /* requests for one subscription that are not answered yet */
+
+typedef struct mcpi_uri { mcpi_named named; size_t users; } mcpi_uri;   /* its text stands behind it */
+typedef struct mcpi_uris {
+    size_t count, next;                     /* before `next` all have been asked for */
+    mcpi_uri *at[1];                        /* NULL: the server does not want to */
+} mcpi_uris;
+
 /* A request of our own to a legacy server, with one string in its params. The method is in quotes; the string is
-   written as JSON. MCP_OK or a status. */
+   written as JSON. listen: whose next URI that is, or NULL. MCP_OK or a status. */
 static int mcpi_client_quiet(mcp_client *c, const char *method, const char *key, const char *value, size_t n,
-                             mcp_id listen)
+                             const mcpi_call *listen)
 {
     mcpi_call *k = mcpi_call_new(c, MCPI_ENTRY_CALL);
     mcpi_parts p;
@@ -17681,7 +17865,8 @@ static int mcpi_client_quiet(mcp_client *c, const char *method, const char *key,
     k->idle = k->max = c->d.timeout_ms;
     k->known = -1;
     k->quiet = true;
-    k->listen = listen;
+    k->listen = listen ? listen->id : 0;
+    k->place = listen ? listen->uris->next : 0;
     mcp_writer_init(&w, &c->d.alloc, 0);
     mcp_put_object(&w, NULL);
     mcp_put_strn(&w, key, value, n);
@@ -17714,25 +17899,102 @@ static const mcp_json *mcpi_listen_filter(const mcpi_call *k, mcp_arena *a)
     return mcp_json_get(mcp_json_parse_inplace(a, text, n + 2, NULL), "notifications");
 }
 
+static bool mcpi_can_subscribe(const mcp_client *c)
+{
+    return mcp_json_bool(mcp_json_at(c->info, "/capabilities/resources/subscribe"), false);
+}
+
+/* One more user of a URI. NULL: no memory. */
+static mcpi_uri *mcpi_uri_use(mcp_client *c, const char *s, size_t n)
+{
+    mcpi_uri *u = (mcpi_uri *)(void *)mcpi_map_find(&c->uris, s, n);
+    if (!u) {
+        u = (mcpi_uri *)mcpi_zalloc(&c->d.alloc, sizeof *u + n + 1);
+        if (!u) return NULL;
+        memcpy(u + 1, s, n);
+        u->named.name = (const char *)(u + 1);
+        u->named.len = n;
+        if (!mcpi_map_add(&c->d.alloc, &c->uris, &u->named)) {
+            mcpi_free(&c->d.alloc, u, sizeof *u + n + 1);
+            return NULL;
+        }
+    }
+    u->users++;
+    return u;
+}
+
+static void mcpi_uri_leave(mcp_client *c, mcpi_uri *u)
+{
+    if (!u || --u->users) return;
+    mcpi_map_remove(&c->uris, &u->named);
+    mcpi_free(&c->d.alloc, u, sizeof *u + u->named.len + 1);
+}
+
+static size_t mcpi_uris_size(size_t count)
+{
+    return sizeof(mcpi_uris) + count * sizeof(mcpi_uri *);
+}
+
+static void mcpi_uris_free(mcp_client *c, mcpi_call *k)
+{
+    size_t i;
+    if (!k->uris) return;
+    for (i = 0; i < k->uris->count; i++) mcpi_uri_leave(c, k->uris->at[i]);
+    mcpi_free(&c->d.alloc, k->uris, mcpi_uris_size(k->uris->count));
+    k->uris = NULL;
+}
+
+/* Asks for the next URIs, or sees that all have been answered. MCP_OK or a status. */
+static int mcpi_listen_more(mcp_client *c, mcpi_call *k)
+{
+    mcpi_uris *l = k->uris;
+    for (; l && l->next < l->count && k->rounds < MCPI_LISTEN_ONCE; l->next++, k->rounds++) {
+        const mcpi_uri *u = l->at[l->next];
+        int status = mcpi_client_quiet(c, "\"resources/subscribe\"", "uri", u->named.name, u->named.len, k);
+        if (status != MCP_OK) return status;
+    }
+    if (!k->rounds) mcpi_slots_deadline(&c->slots, &k->head.item, MCPI_AT_ONCE);
+    return MCP_OK;
+}
+
 static int mcpi_listen_start(mcp_client *c, mcpi_call *k)
 {
     mcp_arena a;
-    const mcp_json *filter, *uri;
+    const mcp_json *filter, *list, *uri;
     int status = MCP_OK;
     mcp_arena_init(&a, &c->d.alloc, 0);
     filter = mcpi_listen_filter(k, &a);
-    if (!filter) status = MCP_ERR_MEMORY;
+    list = mcp_json_get(filter, "resourceSubscriptions");
     k->end = MCP_NEVER;
-    if (mcp_json_bool(mcp_json_at(c->info, "/capabilities/resources/subscribe"), false))
-        for (uri = mcp_json_first(mcp_json_get(filter, "resourceSubscriptions")); uri; uri = mcp_json_next(uri)) {
+    if (filter && mcp_json_size(list) && mcpi_can_subscribe(c))
+        k->uris = (mcpi_uris *)mcpi_zalloc(&c->d.alloc, mcpi_uris_size(mcp_json_size(list)));
+    if (!filter || (mcp_json_size(list) && mcpi_can_subscribe(c) && !k->uris)) status = MCP_ERR_MEMORY;
+    if (k->uris) {
+        k->uris->count = mcp_json_size(list);
+        for (uri = mcp_json_first(list); uri && status == MCP_OK; uri = mcp_json_next(uri)) {
             size_t n = 0;
             const char *s = mcp_json_text(uri, &n);
-            if (status == MCP_OK) status = mcpi_client_quiet(c, "\"resources/subscribe\"", "uri", s, n, k->id);
-            if (status == MCP_OK) k->rounds++;
+            mcpi_uri *u = mcpi_uri_use(c, s ? s : "", n);
+            if (!u) status = MCP_ERR_MEMORY;
+            k->uris->at[k->uris->next++] = u;
         }
+        k->uris->next = 0;
+    }
     mcp_arena_free(&a);
-    if (status == MCP_OK && !k->rounds) mcpi_slots_deadline(&c->slots, &k->head.item, MCPI_AT_ONCE);
-    return status;
+    return status == MCP_OK ? mcpi_listen_more(c, k) : status;
+}
+
+/* One URI was agreed to, or not. */
+static void mcpi_listen_answered(mcp_client *c, mcpi_call *k, size_t place, bool agreed)
+{
+    int status = MCP_OK;
+    k->rounds--;
+    if (!agreed) {
+        mcpi_uri_leave(c, k->uris->at[place]);
+        k->uris->at[place] = NULL;
+    }
+    if (c->phase == MCPI_PHASE_READY && c->status == MCP_OK) status = mcpi_listen_more(c, k);
+    if (status != MCP_OK) mcpi_call_later(c, k, status, NULL);
 }
 
 /* A legacy subscription has begun: on_notify hears of it as it would in the modern era. */
@@ -17743,7 +18005,7 @@ static void mcpi_listen_begun(mcp_client *c, mcpi_call *k)
     mcp_arena a;
     mcp_writer w;
     const mcp_json *filter, *params;
-    size_t at = 0, i;
+    size_t i;
     mcp_arena_init(&a, &c->d.alloc, 0);
     mcp_writer_init(&w, &c->d.alloc, 0);
     mcpi_slots_deadline(&c->slots, &k->head.item, MCP_NEVER);
@@ -17759,10 +18021,12 @@ static void mcpi_listen_begun(mcp_client *c, mcpi_call *k)
             && mcp_json_bool(mcp_json_at(c->info, mcpi_word_at(pointers, (int)i)), false))
             mcp_put_bool(&w, list, true);
     }
-    if (k->len[MCPI_PART_INPUT]) {
-        for (i = 0; i < MCPI_PART_INPUT; i++) at += k->len[i];
+    if (k->uris) {
         mcp_put_array(&w, "resourceSubscriptions");
-        mcpi_put_bytes(&w, k->text + at, k->len[MCPI_PART_INPUT]);
+        for (i = 0; i < k->uris->count; i++) {
+            const mcpi_uri *u = k->uris->at[i];
+            if (u) mcp_put_strn(&w, NULL, u->named.name, u->named.len);
+        }
         mcp_put_end(&w);
     }
     mcp_put_end(&w);
@@ -17771,46 +18035,25 @@ static void mcpi_listen_begun(mcp_client *c, mcpi_call *k)
     if (!filter || !params) mcpi_call_later(c, k, MCP_ERR_MEMORY, NULL);
     else if (c->d.on_notify) {
         c->nest++;
-        c->d.on_notify(c, "notifications/subscriptions/acknowledged", params, c->d.user);
+        c->d.on_notify(c, mcpi_changes, params, c->d.user);
         c->nest--;
     }
     mcp_writer_free(&w);
     mcp_arena_free(&a);
 }
 
-/* Does another subscription want it? */
-static bool mcpi_listen_shared(mcp_client *c, const mcpi_call *but, const mcp_json *uri)
+/* A legacy subscription is cancelled: what it alone has asked for is given back. */
+static void mcpi_listen_stop(mcp_client *c, mcpi_call *k)
 {
-    mcpi_entry *e;
-    size_t from = 0;
-    bool found = false;
-    for (; !found && (e = (mcpi_entry *)mcpi_slots_any(&c->slots, c->slots.last, &from)) != NULL; from++) {
-        mcp_arena a;
-        const mcp_json *v;
-        if (e->kind != MCPI_ENTRY_CALL || e->call == but || e->call->known != MCPI_METHOD_LISTEN) continue;
-        mcp_arena_init(&a, &c->d.alloc, 0);
-        v = mcp_json_get(mcpi_listen_filter(e->call, &a), "resourceSubscriptions");
-        for (v = mcp_json_first(v); v && !found; v = mcp_json_next(v)) found = mcpi_equal(v, uri);
-        mcp_arena_free(&a);
+    size_t i;
+    for (i = 0; c->phase == MCPI_PHASE_READY && k->uris && i < k->uris->next; i++) {
+        const mcpi_uri *u = k->uris->at[i];
+        if (u && u->users == 1)
+            (void)mcpi_client_quiet(c, "\"resources/unsubscribe\"", "uri", u->named.name, u->named.len, NULL);
+        mcpi_uri_leave(c, k->uris->at[i]);
+        k->uris->at[i] = NULL;
     }
-    return found;
-}
-
-/* A legacy subscription is cancelled. */
-static void mcpi_listen_stop(mcp_client *c, const mcpi_call *k)
-{
-    mcp_arena a;
-    const mcp_json *uri;
-    if (c->phase != MCPI_PHASE_READY
-        || !mcp_json_bool(mcp_json_at(c->info, "/capabilities/resources/subscribe"), false)) return;
-    mcp_arena_init(&a, &c->d.alloc, 0);
-    uri = mcp_json_first(mcp_json_get(mcpi_listen_filter(k, &a), "resourceSubscriptions"));
-    for (; uri; uri = mcp_json_next(uri)) {
-        size_t n = 0;
-        const char *s = mcp_json_text(uri, &n);
-        if (!mcpi_listen_shared(c, k, uri)) (void)mcpi_client_quiet(c, "\"resources/unsubscribe\"", "uri", s, n, 0);
-    }
-    mcp_arena_free(&a);
+    mcpi_uris_free(c, k);
 }
 
 static void mcpi_call_answer(mcp_client *c, mcpi_call *k, const mcp_msg *m, mcp_arena *a, bool in_frame);
@@ -17912,19 +18155,10 @@ static bool mcpi_put_form(mcp_writer *w, const mcp_json *schema, const mcp_json 
    in one of two other places: in a chain by the server's id, where a cancel or a duplicate finds it, or with the call
    that needs it. */
 
-/* What the program must be able to do to be asked this, in MCPI_CAN_...; 0: some other method. */
+/* What the program must be able to do to be asked this; 0: some other method. */
 static unsigned mcpi_ask_needs(const char *method, const mcp_json *params)
 {
-    const mcp_json *mode = mcp_json_get(params, "mode");
-    bool tools = mcp_json_get(params, "tools") || mcp_json_get(params, "toolChoice");
-    switch (mcpi_word_of("elicitation/create\0sampling/createMessage\0roots/list\0", method)) {
-    case 0:
-        if (!mode || mcpi_is(mode, "form")) return MCPI_CAN_FORM;
-        return mcpi_is(mode, "url") ? MCPI_CAN_URL : MCPI_CAN_NOTHING;
-    case 1:  return tools ? MCPI_CAN_SAMPLE | MCPI_CAN_SAMPLE_TOOLS : MCPI_CAN_SAMPLE;
-    case 2:  return MCPI_CAN_ROOTS;
-    default: return 0;
-    }
+    return mcpi_question_needs(mcpi_word_of(mcpi_questions, method), params) & ~(unsigned)MCPI_CAN_SAMPLE_CONTEXT;
 }
 
 /* Does the program say that it can do nothing of the kind? */
@@ -18055,6 +18289,56 @@ static int mcpi_put_elicited(mcp_client *c, mcp_writer *w, const mcp_json *schem
     return w->status == MCP_OK ? MCP_OK : mcpi_client_say_status(c, w->status);
 }
 
+static bool mcpi_has_str(const mcp_json *v, const char *key)
+{
+    return mcp_json_type(mcp_json_get(v, key)) == MCP_JSON_STRING;
+}
+
+/* NULL, or what is wrong with a block of what a model said; a version that is older than 2025-11-25 has fewer kinds. */
+static const char *mcpi_said_fault(const mcp_json *b, int version)
+{
+    int kind = mcpi_word_of("text\0image\0audio\0tool_use\0tool_result\0", mcp_json_str(mcp_json_get(b, "type"), NULL));
+    bool fits = false;
+    if ((kind == 2 && version > MCPI_VERSION_BATCHES) || (kind > 2 && version > MCPI_VERSION_LEGACY))
+        return "its content is of a type that this protocol version does not have";
+    if (kind == 0) fits = mcpi_has_str(b, "text");
+    else if (kind == 1 || kind == 2) fits = mcpi_has_str(b, "data") && mcpi_has_str(b, "mimeType");
+    else if (kind == 3)
+        fits = mcpi_has_str(b, "id") && mcpi_has_str(b, "name")
+               && mcp_json_type(mcp_json_get(b, "input")) == MCP_JSON_OBJECT;
+    else if (kind == 4)
+        fits = mcpi_has_str(b, "toolUseId") && mcp_json_type(mcp_json_get(b, "content")) == MCP_JSON_ARRAY;
+    else return "its content is none of text, image, audio, tool_use and tool_result";
+    return fits ? NULL : "its content lacks a member, or has one of another type";
+}
+
+/* NULL, or what is wrong with a model's message: https://modelcontextprotocol.io/specification/2026-07-28/client/sampling */
+static const char *mcpi_sampled_fault(const mcp_json *answer, int version)
+{
+    const mcp_json *role = mcp_json_get(answer, "role"), *content = mcp_json_get(answer, "content"), *b;
+    const char *fault = NULL;
+    if (!mcpi_is(role, "user") && !mcpi_is(role, "assistant")) return "its role is neither user nor assistant";
+    if (!mcpi_has_str(answer, "model")) return "it has no model, a string";
+    if (mcp_json_get(answer, "stopReason") && !mcpi_has_str(answer, "stopReason")) return "its stopReason is not a string";
+    if (mcp_json_type(content) != MCP_JSON_ARRAY) return mcpi_said_fault(content, version);
+    if (version > MCPI_VERSION_LEGACY) return "its content is an array, which this protocol version does not have";
+    for (b = mcp_json_first(content); b && !fault; b = mcp_json_next(b)) fault = mcpi_said_fault(b, version);
+    return fault;
+}
+
+/* The same for a list of roots: https://modelcontextprotocol.io/specification/2026-07-28/client/roots */
+static const char *mcpi_roots_fault(const mcp_json *answer)
+{
+    const mcp_json *roots = mcp_json_get(answer, "roots"), *i;
+    if (mcp_json_type(roots) != MCP_JSON_ARRAY) return "it has no roots, an array";
+    for (i = mcp_json_first(roots); i; i = mcp_json_next(i)) {
+        if (strncmp(mcp_json_str(mcp_json_get(i, "uri"), ""), "file://", 7) != 0)
+            return "each root has a uri that begins with file://";
+        if (mcp_json_get(i, "name") && !mcpi_has_str(i, "name")) return "the name of a root is not a string";
+    }
+    return NULL;
+}
+
 /* Takes the program's answer. One that does not fit leaves the question open: a status with its sentence. */
 static int mcpi_ask_answer(mcp_client *c, mcpi_call *q, int status, const char *result, size_t len)
 {
@@ -18063,12 +18347,17 @@ static int mcpi_ask_answer(mcp_client *c, mcpi_call *q, int status, const char *
     int rc = MCP_OK;
     mcp_writer_init(&w, &c->d.alloc, 0);
     mcp_arena_init(&a, &c->d.alloc, 0);
-    if (status == MCP_OK && q->needs & MCPI_CAN_ELICIT) {
+    if (status == MCP_OK && q->needs) {
         const mcp_json *answer = mcp_json_parse(&a, result, len, NULL);
         const mcp_json *schema = q->len[1] ? mcp_json_parse(&a, q->text + q->len[0], q->len[1], NULL) : NULL;
+        const char *fault = q->needs & MCPI_CAN_SAMPLE ? mcpi_sampled_fault(answer, c->version)
+                          : q->needs & MCPI_CAN_ROOTS ? mcpi_roots_fault(answer) : NULL;
         if (!answer || !schema == (q->len[1] != 0)) rc = mcpi_client_say_status(c, MCP_ERR_MEMORY);
-        else rc = mcpi_put_elicited(c, &w, schema, answer, (q->needs & MCPI_CAN_FORM) != 0);
-        if (rc == MCP_OK && !(result = mcp_writer_text(&w, &len))) rc = mcpi_client_say_status(c, MCP_ERR_MEMORY);
+        else if (fault) rc = mcpi_client_say(c, MCP_ERR_ARGUMENT, "the answer does not fit the question: %s", fault);
+        else if (q->needs & MCPI_CAN_ELICIT) {
+            rc = mcpi_put_elicited(c, &w, schema, answer, (q->needs & MCPI_CAN_FORM) != 0);
+            if (rc == MCP_OK && !(result = mcp_writer_text(&w, &len))) rc = mcpi_client_say_status(c, MCP_ERR_MEMORY);
+        }
     }
     if (rc == MCP_OK) mcpi_ask_end(c, q, status, result, len);
     mcp_writer_free(&w);
@@ -18103,7 +18392,10 @@ static void mcpi_client_ask(mcp_client *c, mcpi_call *q, const char *method, con
         if (rc != MCP_OK) {
             mcpi_client_log(c, 0, "%s", c->error);
             if (q->owner) mcpi_call_later(c, q->owner, rc, c->error);
-            else mcpi_ask_end(c, q, MCP_ERR_FAILED, NULL, 0);
+            else {
+                mcpi_client_reply(c, q->text, q->len[0], NULL, 0, MCPI_INTERNAL_ERROR, c->error);
+                mcpi_ask_free(c, q);
+            }
         }
     }
     mcp_writer_free(&c->scratch);
@@ -18194,7 +18486,7 @@ static int mcpi_call_input(mcp_client *c, mcpi_call *k, const mcp_json *list, co
     mcpi_call *q;
     int status;
     *why = "the server asks for input where that is not possible";
-    if (k->known < 0 || k->known >= MCPI_METHOD_TOOLS_LIST) return MCP_ERR_PROTOCOL;
+    if (k->known < 0 || k->known >= MCPI_METHOD_LISTS) return MCP_ERR_PROTOCOL;
     *why = "the server asks for input and does not say what";
     if ((!list && !state) || (state && mcp_json_type(state) != MCP_JSON_STRING) || (bare && !mcp_json_first(list))
         || (list && !bare && mcp_json_type(list) != MCP_JSON_OBJECT) || bare != (c->era == MCP_ERA_LEGACY))
@@ -18293,8 +18585,8 @@ static int mcpi_call_next(mcp_client *c, mcpi_call *k, const mcp_json *cursor)
 static const mcp_json *mcpi_call_list(const mcpi_call *k, const mcp_json *result)
 {
     const mcp_json *v;
-    if (k->known >= MCPI_METHOD_TOOLS_LIST && k->known < MCPI_METHOD_LISTEN)
-        return mcp_json_get(result, mcpi_word_at(mcpi_client_lists, k->known - MCPI_METHOD_TOOLS_LIST));
+    if (k->known >= MCPI_METHOD_LISTS && k->known < MCPI_METHOD_LISTEN)
+        return mcp_json_get(result, mcpi_word_at(mcpi_lists, k->known - MCPI_METHOD_LISTS));
     for (v = mcp_json_first(result); v && mcp_json_type(v) != MCP_JSON_ARRAY; ) v = mcp_json_next(v);
     return v;
 }
@@ -18348,7 +18640,7 @@ static const char *mcpi_error_text(const mcp_json *error)
    that is an empty list. */
 static bool mcpi_call_is_optional(const mcpi_call *k)
 {
-    return k->each && !k->pages && k->known > MCPI_METHOD_TOOLS_LIST && k->known < MCPI_METHOD_LISTEN;
+    return k->each && !k->pages && k->known > MCPI_METHOD_LISTS && k->known < MCPI_METHOD_LISTEN;
 }
 
 #ifndef MCP_NO_VALIDATE
@@ -18800,9 +19092,9 @@ static void mcpi_client_notification(mcp_client *c, const mcp_msg *m)
     int change;
     if (strcmp(m->method, "notifications/progress") == 0) { mcpi_client_progress(c, m->params); return; }
     change = mcpi_word_of(mcpi_changes, m->method);
-    if (change > MCPI_CHANGE_NONE && c->d.cache_bytes) mcpi_kept_change(c, change, m->params);
+    if (change > MCPI_ACKNOWLEDGED && c->d.cache_bytes) mcpi_kept_change(c, change, m->params);
     if (change >= 0 && c->era == MCP_ERA_MODERN && !mcpi_client_listens(c, change, m->params)) return;
-    if (change > MCPI_CHANGE_NONE && change < MCPI_CHANGE_UPDATED && c->d.cache_bytes) {
+    if (change > MCPI_ACKNOWLEDGED && change < MCPI_UPDATED && c->d.cache_bytes) {
         c->untold |= 1u << change;
         return;
     }
@@ -19117,7 +19409,7 @@ static bool mcpi_client_mourn(mcp_client *c)
         } else if (e->kind == MCPI_ENTRY_CALL && k->known == MCPI_METHOD_LISTEN) {
             mcpi_call_unwire(c, k);
             mcpi_slots_deadline(&c->slots, &k->head.item, MCP_NEVER);
-            k->len[MCPI_PART_INPUT] = 0;
+            mcpi_uris_free(c, k);
             k->end = k->rounds = 0;
             k->acked = false;
         }
@@ -19327,7 +19619,7 @@ static void mcpi_client_tell(mcp_client *c)
     if (!what || c->telling || c->freed) return;
     c->untold = 0;
     c->telling = true;
-    for (i = MCPI_CHANGE_TOOLS; i < MCPI_CHANGE_UPDATED; i++) {
+    for (i = MCPI_CHANGED; i < MCPI_UPDATED; i++) {
         if (!(what >> i & 1) || !c->d.on_notify || c->freed) continue;
         c->nest++;
         c->d.on_notify(c, mcpi_word_at(mcpi_changes, i), NULL, c->d.user);
@@ -19361,16 +19653,11 @@ static void mcpi_client_turn(mcp_client *c)
 }
 
 #ifndef MCP_NO_POSIX
-static bool mcpi_client_is_ready(int fd, int at, const struct pollfd *fds, int n)
-{
-    return fd >= 0 && at >= 0 && at < n && fds[at].fd == fd && fds[at].revents;
-}
-
 static void mcpi_client_polled(mcp_client *c, const struct pollfd *fds, int n)
 {
     mcpi_stream_polled(&c->st, fds, n);
-    c->err_ready = mcpi_client_is_ready(c->child.err, c->err_at, fds, n);
-    c->box_ready = mcpi_client_is_ready(c->box.rfd, c->box_at, fds, n);
+    c->err_ready = mcpi_was_seen(fds, n, c->err_at);
+    c->box_ready = mcpi_was_seen(fds, n, c->box_at);
 }
 #endif
 
@@ -19426,20 +19713,6 @@ static bool mcpi_client_copy_list(mcp_client *c, const char *const *from, const 
 }
 #endif
 
-/* Which questions the capabilities allow. */
-static unsigned mcpi_client_abilities(const mcp_json *caps)
-{
-    const mcp_json *elicit = mcp_json_get(caps, "elicitation"), *sample = mcp_json_get(caps, "sampling");
-    const mcp_json *url = mcp_json_get(elicit, "url");
-    unsigned can = 0;
-    if (elicit && (!url || mcp_json_get(elicit, "form"))) can |= MCPI_CAN_FORM;
-    if (url) can |= MCPI_CAN_URL;
-    if (sample) can |= MCPI_CAN_SAMPLE;
-    if (mcp_json_get(sample, "tools")) can |= MCPI_CAN_SAMPLE_TOOLS;
-    if (mcp_json_get(caps, "roots")) can |= MCPI_CAN_ROOTS;
-    return can;
-}
-
 /* Writes what each modern request says of us. False: no memory; another mistake is kept as the client's
    failure. */
 static bool mcpi_client_describe(mcp_client *c, const mcp_client_desc *d)
@@ -19461,10 +19734,12 @@ static bool mcpi_client_describe(mcp_client *c, const mcp_client_desc *d)
     mcp_put_end(w);
     text = mcp_writer_text(w, &c->meta_len);
     c->meta = text ? mcpi_client_copy(c, text, c->meta_len) : NULL;
-    if (d->on_ask && d->capabilities) {
+    if (d->capabilities) {
         const mcp_json *caps = mcp_json_parse(&c->arena, d->capabilities, MCP_NTS, NULL);
         if (!caps) return false;
-        c->can = mcpi_client_abilities(caps);
+        c->can = mcpi_abilities(caps);
+        if (c->can && !d->on_ask)
+            mcpi_client_fail(c, MCP_ERR_ARGUMENT, "capabilities say that servers may ask, and there is no on_ask");
     }
     return c->meta != NULL;
 }
@@ -19495,6 +19770,7 @@ static void mcpi_client_destroy(mcp_client *c)
     while (c->phase != MCPI_PHASE_ENDED) mcpi_client_pump(c, -1);
     mcpi_stream_free(&c->st);
     mcpi_slots_free(&c->slots);
+    mcpi_map_free(&a, &c->uris);
     while (c->kept_old) mcpi_kept_evict(c, c->kept_old);
     while ((k = c->pool) != NULL) {
         c->pool = k->next;
@@ -19760,21 +20036,13 @@ mcp_stats mcp_client_stats(const mcp_client *c)
 int mcp_client_pollfds(mcp_client *c, struct pollfd *fds, int cap)
 {
 #ifndef MCP_NO_POSIX
-    int n = 0, i;
+    int n = 0;
     if (!c) return 0;
     if (!fds) cap = 0;
-    for (i = 0; i < 2; i++) {
-        int fd = i ? c->box.rfd : c->child.err;
-        *(i ? &c->box_at : &c->err_at) = fd < 0 ? -1 : n;
-        if (fd < 0) continue;
-        if (n < cap) {
-            fds[n].fd = fd;
-            fds[n].events = POLLIN;
-            fds[n].revents = 0;
-        }
-        n++;
-    }
+    c->err_at = mcpi_want(fds, cap, &n, c->child.err);
+    c->box_at = mcpi_want(fds, cap, &n, c->box.rfd);
     mcpi_stream_pollfds(&c->st, true, fds, cap, &n);    /* last: a stream of the user's may have many */
+    c->fds_left = n > cap;
     return n;
 #else
     (void)c; (void)fds; (void)cap;
@@ -19795,8 +20063,11 @@ int mcp_client_timeout(const mcp_client *c)
 #ifndef MCP_NO_POSIX
     if (mcpi_client_watches(c) && c->check_at < at) at = c->check_at;
 #endif
-    if (at == MCP_NEVER) return -1;
     now = mcpi_client_clock(c);
+#ifndef MCP_NO_POSIX
+    if (c->fds_left && now + MCPI_LEFT_MS < at) at = now + MCPI_LEFT_MS;
+#endif
+    if (at == MCP_NEVER) return -1;
     return at <= now ? 0 : at - now > INT32_MAX ? INT32_MAX : (int)(at - now);
 }
 
