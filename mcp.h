@@ -5413,13 +5413,15 @@ static void mcpi_regex_read(mcpi_regex *r, const char *text, size_t len, uint32_
     mcpi_regex_emit(r, MCPI_OP_MATCH);
 }
 
+#ifndef MCP_NO_SANITIZE
 /* What is special about a pattern: MCPI_PATTERN_... bits. */
-static MCP_UNUSED unsigned mcpi_pattern_traits(const char *text, size_t len)
+static unsigned mcpi_pattern_traits(const char *text, size_t len)
 {
     mcpi_regex r;
     mcpi_regex_read(&r, text, len, NULL, NULL);
     return r.traits;
 }
+#endif
 #endif /* !MCP_NO_VALIDATE || !MCP_NO_SANITIZE */
 #ifndef MCP_NO_VALIDATE
 
@@ -5513,10 +5515,8 @@ static void mcpi_counter_begin(uint32_t *cell, const uint32_t *count, uint32_t a
 }
 
 /* Makes a pattern ready for searches; it lives in `a`, the text need not. NULL: it is malformed, outside of what is
-   understood here, too large, or there is no memory; *why is then a piece of a sentence, static. A search costs at most
-   `size` steps for each character. */
-static MCP_UNUSED const mcpi_pattern *mcpi_pattern_compile(mcp_arena *a, const char *text, size_t len,
-                                                           const char **why)
+   understood here, too large, or there is no memory; *why is then a piece of a sentence, static. */
+static const mcpi_pattern *mcpi_pattern_compile(mcp_arena *a, const char *text, size_t len, const char **why)
 {
     mcpi_regex r;
     mcpi_pattern *p;
@@ -5667,9 +5667,9 @@ static int mcpi_search_run(mcpi_search *s, const char *text, size_t n, uint16_t 
 }
 
 /* Does the pattern match somewhere in s (UTF-8)? 1 or 0, MCP_ERR_MEMORY, or MCP_ERR_LIMIT: it would take more than
-   *steps, from which those are taken that it took. What it needs of `scratch` is free again afterwards. */
-static MCP_UNUSED int mcpi_pattern_search(const mcpi_pattern *p, const char *s, size_t n, mcp_arena *scratch,
-                                          uint64_t *steps)
+   *steps, from which those are taken that it took. A step is an instruction tried, at most `size` for each character,
+   or as much work on a set. What it needs of `scratch` is free again afterwards. */
+static int mcpi_pattern_find(const mcpi_pattern *p, const char *s, size_t n, mcp_arena *scratch, uint64_t *steps)
 {
     mcpi_search search;
     uint32_t few[256], *words = few;
@@ -5697,15 +5697,9 @@ static MCP_UNUSED int mcpi_pattern_search(const mcpi_pattern *p, const char *s, 
     return found;
 }
 
-/* The same with as many steps as it takes: `size` for each character at most, and those for sets. */
-static MCP_UNUSED int mcpi_pattern_find(const mcpi_pattern *p, const char *s, size_t n, mcp_arena *scratch)
-{
-    uint64_t steps = UINT64_MAX;
-    return mcpi_pattern_search(p, s, n, scratch, &steps);
-}
-
 /* -- work with a bound ------------------------------------------------------------------------------------------- */
 
+enum { MCPI_PATTERN_STEPS = 16 };                           /* of a search, for the price of one of these: */
 enum { MCPI_STEPS = 1000000, MCPI_STEPS_EACH = 256 };      /* for a check, and for each part of the value */
 typedef struct mcpi_work { mcp_arena *arena; uint64_t left; int status; } mcpi_work;
 
@@ -6660,6 +6654,8 @@ static const mcpi_pattern *mcpi_pattern_of(mcpi_compiler *c, const mcp_json *whe
     const char *why = NULL;
     const mcpi_pattern *p = mcpi_pattern_compile(c->work.arena, text, len, &why);
     mcpi_remark *note;
+    if (why == mcp_strerror(MCP_ERR_MEMORY)) c->work.status = MCP_ERR_MEMORY;
+    (void)mcpi_spend(&c->work, len / 16 + (p ? p->size / 4 : 0));      /* a few bytes can make a large program */
     if (p || c->work.status != MCP_OK) return p;
     note = (mcpi_remark *)mcpi_work_alloc(&c->work, sizeof *note);
     if (!note) return NULL;
@@ -7150,12 +7146,15 @@ static bool mcpi_listed(mcpi_work *w, const mcpi_rule *r, const mcp_json *v)
 static bool mcpi_pattern_fits(mcpi_work *w, const mcpi_pattern *p, const char *s, size_t n)
 {
     mcpi_mark mark = mcpi_mark_set(w->arena);
+    uint64_t left, most;
     int found;
     if (!p) return true;
-    if (!mcpi_spend(w, 1 + n / 4)) return false;
-    found = mcpi_pattern_find(p, s, n, w->arena);
+    if (!mcpi_spend(w, 1 + (p->size + p->cells) / 64)) return false;
+    left = most = w->left * MCPI_PATTERN_STEPS;
+    found = mcpi_pattern_find(p, s, n, w->arena, &left);
     mcpi_mark_back(w->arena, &mark);
     if (found < 0) w->status = found;
+    w->left -= (most - left) / MCPI_PATTERN_STEPS;
     return found > 0;
 }
 
