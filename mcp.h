@@ -8221,8 +8221,8 @@ static void mcpi_fit_finish_object(mcpi_fitter *f, mcpi_fit_node *n, int depth)
             mcpi_fit_lose(f, "an object of any properties cannot be said", "");
         }
         mcpi_fit_put_word(f, n, MCPI_F_PROPERTIES);
-        mcpi_fit_put_word(f, n, MCPI_F_REQUIRED);
         mcpi_fit_put_word(f, n, MCPI_F_MORE);
+        mcpi_fit_put_word(f, n, MCPI_F_REQUIRED);
         return;
     }
     if (n->top || (bare == 'p' && n->types == MCPI_T_OBJECT && !(w && w->first) && !MCPI_FIT_HAS(n, PATTERNS)))
