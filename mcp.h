@@ -8049,7 +8049,8 @@ int mcp_schema_check(const mcp_schema *s, const mcp_json *value, mcp_arena *scra
        k  kept             n  dropped, and told in the description
        x  dropped          r  rewritten, as the comment of the row says
        F  cannot be said with strictness: the tool falls back to the profile without
-   The second column tells which values a keyword speaks of: o objects, a arrays, s strings, n numbers, * all.
+   The second column tells which values a keyword speaks of: o objects, a arrays, s strings, n numbers, f strings
+   and numbers, * all.
 
    gen generic   oai openai   oas openai-strict   ant anthropic   bed bedrock   mis mistral   gem gemini
    gmj gemini-json   dsk deepseek   dss deepseek-strict   moo moonshot   glm glm   qwe qwen   oll ollama   lla llamacpp
@@ -8089,7 +8090,7 @@ int mcp_schema_check(const mcp_schema *s, const mcp_json *value, mcp_arena *scra
     X(MAX_LENGTH,       "maxLength",             's', "kkn kkk kn kn k kk n c") \
     X(PATTERN,          "pattern",               's', "ppp kkk pn pn n pp n a") /* p: without look-around and the like;
                                                          a: and from ^ to $ */ \
-    X(FORMAT,           "format",                '*', "kk9 kkk GJ k5 n kk n L") /* those of a list: see below */ \
+    X(FORMAT,           "format",                'f', "kk9 kkk GJ k5 n kk n L") /* those of a list: see below */ \
     X(ENCODING,         "contentEncoding",       's', "nnn nnn nn nn n nn n x") \
     X(MEDIA,            "contentMediaType",      's', "nnn nnn nn nn n nn n x") \
     X(MINIMUM,          "minimum",               'n', "kkk kkk dd kk k kk n k") /* d: if a double holds it */ \
@@ -8249,6 +8250,8 @@ typedef struct mcpi_fit_target {
     const char *def;
     uint32_t active;                        /* of a group: how many of its members are being expanded */
     uint32_t stamp;                         /* the last node that absorbed it */
+    struct mcpi_fit_active *leads;          /* of a definition: to which others */
+    size_t led;                             /* from how many places */
 } mcpi_fit_target;
 typedef struct mcpi_fit_active { mcpi_fit_target *target; struct mcpi_fit_active *next; } mcpi_fit_active;
 
@@ -8270,7 +8273,7 @@ typedef struct mcpi_fit_node {
     bool never;                             /* no value fits */
     bool clash;                             /* two of its schemas contradict each other */
     bool null, null_first;                  /* or null */
-    bool nullable, needed, sealed, constant, free, typed, in_place, no_keep, top, from_union, done;
+    bool nullable, needed, sealed, constant, free, typed, in_place, no_keep, top, from_union, done, joined;
 } mcpi_fit_node;
 
 /* -- the fitter -------------------------------------------------------------------------------------------------- */
@@ -8310,7 +8313,7 @@ typedef struct mcpi_fitter {
     const mcpi_fit_place *place;
     mcpi_fit_index members, targets, followed, anchors, keys, wishes, renamed, sent, def_names;
     bool anchored, keyed, grouped;
-    mcpi_fit_target *defs, *defs_last, *def_group;  /* definitions that are kept; the group of the one that is walked */
+    mcpi_fit_target *defs, *defs_last, *walked;     /* definitions that are kept; the one that is being walked */
     bool optional;                          /* since the definition began, a property that may be left out was passed */
     bool wrapped;
     size_t strict_names, strict_properties, strict_values;
@@ -8897,8 +8900,9 @@ static void mcpi_fit_take(mcpi_fitter *f, mcpi_fit_node *n, mcpi_fit_word *old, 
             else mcpi_fit_append(old, s);
         }
         break;
-    case MCPI_F_NOT:
-        for (s = w->first; s; s = next) { next = s->next; mcpi_fit_append(old, s); }
+    case MCPI_F_NOT:                        /* none of several: not any of them */
+        for (same = old->first; same->other; same = same->other) { }
+        same->other = w->first;
         break;
     case MCPI_F_MORE:                       /* false beside a schema: false; mcpi_fit_settle_closed has the last word */
         if (!w->first) { old->first = old->last = NULL; old->n = 0; old->json = w->json; }
@@ -9083,12 +9087,12 @@ static void mcpi_fit_read_description(mcpi_fitter *f, mcpi_fit_node *n, const mc
     } else {
         mcpi_fit_report(f, "description is no string");
         if (n->description || mcp_json_type(v) != MCP_JSON_ARRAY) return;
-        mcp_json_each(item, v) if (mcp_json_type(item) == MCP_JSON_STRING) len += item->n + 1;
-        p = len ? (char *)mcpi_fit_new(f, len) : NULL;
+        mcp_json_each(item, v) if (mcp_json_type(item) == MCP_JSON_STRING && item->n) len += item->n + 1;
+        p = len > 1 ? (char *)mcpi_fit_new(f, len) : NULL;
         if (!p) return;
         n->description = p;
         mcp_json_each(item, v) {
-            if (mcp_json_type(item) != MCP_JSON_STRING) continue;
+            if (mcp_json_type(item) != MCP_JSON_STRING || !item->n) continue;
             if (p != n->description) *p++ = ' ';
             memcpy(p, item->u.text, item->n);
             p += item->n;
@@ -9135,7 +9139,7 @@ static void mcpi_fit_read_required(mcpi_fitter *f, mcpi_fit_node *n, const mcp_j
             else mcpi_fit_report(f, "required lists what is no name");
         }
     }
-    mcpi_fit_add(f, n, &w);
+    if (w.n) mcpi_fit_add(f, n, &w);
 }
 
 static void mcpi_fit_read_union(mcpi_fitter *f, mcpi_fit_node *n, bool one, const mcp_json *v, const mcp_json *base)
@@ -9570,7 +9574,7 @@ static bool mcpi_fit_keeps(mcpi_fitter *f, mcpi_fit_node *n)
     if (n->kept && !n->refs) return true;
     if (n->kept || !n->refs || n->refs->next || !(t = mcpi_fit_target_of(f, n->refs->text, n->refs->base))) return false;
     /* Gemini takes a cycle only where a property can be left out. */
-    if (t->group == f->def_group && !f->optional && mcpi_fit_cell(f, MCPI_F_REFS) == 'o') f->lost = true;  /* ends this try */
+    if (f->walked && t->group == f->walked->group && !f->optional && mcpi_fit_cell(f, MCPI_F_REFS) == 'o') f->lost = true;  /* ends this try */
     n->refs = NULL;
     n->kept = t;
     f->refs++;
@@ -9800,6 +9804,58 @@ static bool mcpi_fit_only_needs(const mcpi_fit_node *n)
            mcpi_fit_only(n, MCPI_FIT_ANNOTATIONS | MCPI_FIT_BIT(MCPI_F_TYPE) | MCPI_FIT_BIT(MCPI_F_REQUIRED));
 }
 
+static uint32_t mcpi_fit_types_of_values(const mcpi_fit_word *w)
+{
+    const mcpi_fit_value *v;
+    uint32_t types = 0;
+    for (v = w ? w->values : NULL; v; v = v->next) types = mcpi_fit_add_type(types, mcpi_fit_type_of_value(v->json));
+    if (mcpi_fit_has_type(types, MCPI_T_NUMBER)) types = mcpi_fit_without_type(types, MCPI_T_INTEGER);
+    return types;
+}
+
+/* The type that the keywords speak of. */
+static unsigned mcpi_fit_guess_type(const mcpi_fit_node *n)
+{
+    static const char order[] = "oasnf";
+    static const unsigned char types[] = { MCPI_T_OBJECT, MCPI_T_ARRAY, MCPI_T_STRING, MCPI_T_NUMBER, MCPI_T_STRING };
+    const mcpi_fit_word *w;
+    int i;
+    for (i = 0; i < 5; i++)
+        for (w = n->words; w; w = w->next)
+            if (mcpi_fit_rules[w->id].of == order[i]) return types[i];
+    return 0;
+}
+
+/* Types that no value of the list has go. If none is left, the type was a mistake: the list says more. */
+static void mcpi_fit_reconcile(mcpi_fitter *f, mcpi_fit_node *n)
+{
+    uint32_t types = mcpi_fit_types_of_values(mcpi_fit_find(n, MCPI_F_ENUM)), all, left = 0;
+    if (!n->types || !types) return;
+    for (all = n->types; all; all >>= 4)
+        if (mcpi_fit_common_types(all & 15, types)) left = mcpi_fit_add_type(left, all & 15);
+    if (!left) mcpi_fit_report(f, "type fits no value of enum: it is that of the values");
+    n->types = left ? left : types;
+}
+
+/* Drops the keywords that speak of other types than these: they never had an effect. */
+static void mcpi_fit_drop_strangers(mcpi_fitter *f, mcpi_fit_node *n, uint32_t types)
+{
+    unsigned mask = mcpi_fit_mask(types);
+    const mcpi_fit_word *w;
+    uint64_t gone = 0;
+    if (!mask) return;
+    for (w = n->words; w; w = w->next) {
+        char of = mcpi_fit_rules[w->id].of;
+        bool fits = of == '*' || (of == 'o' && mask >> MCPI_T_OBJECT & 1) || (of == 'a' && mask >> MCPI_T_ARRAY & 1) ||
+                    ((of == 's' || of == 'f') && mask >> MCPI_T_STRING & 1) ||
+                    ((of == 'n' || of == 'f') && mask & (1u << MCPI_T_NUMBER | 1u << MCPI_T_INTEGER));
+        if (fits) continue;
+        gone |= MCPI_FIT_BIT(w->id);
+        mcpi_fit_report(f, "%s says nothing about this type and is dropped", mcpi_fit_name(w->id));
+    }
+    mcpi_fit_drop(n, gone);
+}
+
 /* "a,b | c": the names that each branch asks for, but those in `common`. */
 static void mcpi_fit_tell_needs(mcpi_fitter *f, mcpi_fit_node *n, const mcpi_fit_slot *branch, bool one)
 {
@@ -9821,9 +9877,11 @@ static void mcpi_fit_tell_needs(mcpi_fitter *f, mcpi_fit_node *n, const mcpi_fit
     mcpi_fit_note(f, n, "Give %s one of: %s.", one ? "exactly" : "at least", text);
 }
 
-/* The branches of a union as nodes, without those that nothing fits; *null: one was for null. Each is a slot of w. */
-static void mcpi_fit_read_branches(mcpi_fitter *f, mcpi_fit_word *w, const mcpi_fit_union *u, bool *null)
+/* The branches of a union as nodes, without those that nothing fits (`types`: those that are allowed beside it; 0: all);
+   *null: one was for null. Each is a slot of w. */
+static void mcpi_fit_read_branches(mcpi_fitter *f, mcpi_fit_word *w, const mcpi_fit_union *u, uint32_t types, bool *null)
 {
+    uint32_t own;
     const mcpi_fit_slot *from;
     const mcpi_fit_place *up = f->place;
     mcpi_fit_place here;
@@ -9837,7 +9895,15 @@ static void mcpi_fit_read_branches(mcpi_fitter *f, mcpi_fit_word *w, const mcpi_
         f->place = &here;
         s->node = mcpi_fit_raw(f, s);
         if (!s->node) break;
-        if (s->node->never || s->node->clash || !(mcp_json_type(from->all.json) == MCP_JSON_OBJECT ||
+        mcpi_fit_reconcile(f, s->node);
+        own = s->node->types ? s->node->types : mcpi_fit_types_of_values(mcpi_fit_find(s->node, MCPI_F_ENUM));
+        mcpi_fit_drop_strangers(f, s->node, own ? own : types);
+        if (!own && types && (s->node->unions ||            /* what is in it speaks of these types, too */
+                              (mcpi_fit_guess_type(s->node) && !mcpi_fit_common_types(types, mcpi_fit_guess_type(s->node))))) {
+            s->node->types = types;
+            mcpi_fit_put_word(f, s->node, MCPI_F_TYPE);
+        }
+        if (s->node->never || s->node->clash || (types && own && !mcpi_fit_common_types(types, own)) || !(mcp_json_type(from->all.json) == MCP_JSON_OBJECT ||
                                                   mcp_json_type(from->all.json) == MCP_JSON_BOOL || from->other))
             mcpi_fit_report(f, "nothing fits this branch: it is dropped");
         else if (mcpi_fit_is_null(s->node)) *null = true;
@@ -9883,13 +9949,18 @@ static void mcpi_fit_sort_unions(mcpi_fitter *f, mcpi_fit_node *n)
         mcpi_fit_union *u = n->unions, *rest;
         mcpi_fit_slot *s;
         mcpi_fit_word branches, *w;
-        bool null = false, needs = true, typed = n->types && !mcpi_fit_has_type(n->types, MCPI_T_NULL);
+        bool null = false, needs = true, any = true, typed = n->types && !mcpi_fit_has_type(n->types, MCPI_T_NULL);
+        uint32_t types = n->types ? n->types : mcpi_fit_types_of_values(mcpi_fit_find(n, MCPI_F_ENUM));
         n->unions = u->next;
         if (!n->unions) n->unions_last = NULL;
         memset(&branches, 0, sizeof branches);
-        mcpi_fit_read_branches(f, &branches, u, &null);
+        mcpi_fit_read_branches(f, &branches, u, types, &null);
         if (mcpi_fit_stopped(f)) return;
-        for (s = branches.first; s; s = s->next) needs &= mcpi_fit_only_needs(s->node);
+        for (s = branches.first; s; s = s->next) {
+            needs &= mcpi_fit_only_needs(s->node);
+            any &= !s->node->types && mcpi_fit_only(s->node, MCPI_FIT_ANNOTATIONS);
+        }
+        if (branches.n > 1 && any) continue;                /* it says nothing */
         if (!branches.n && null) {
             mcpi_fit_take_types(n, MCPI_T_NULL);
             mcpi_fit_put_word(f, n, MCPI_F_TYPE);
@@ -9906,7 +9977,8 @@ static void mcpi_fit_sort_unions(mcpi_fitter *f, mcpi_fit_node *n)
         else if (!mcpi_fit_join_constants(f, n, &branches)) {
             rest = n->unions;
             n->unions = n->unions_last = NULL;
-            w = mcpi_fit_put_word(f, n, u->one ? MCPI_F_ONE_OF : MCPI_F_ANY_OF);
+            if (u->one && mcpi_fit_cell(f, MCPI_F_ONE_OF) == 'r') mcpi_fit_report(f, "oneOf becomes anyOf");
+            w = mcpi_fit_put_word(f, n, u->one && mcpi_fit_cell(f, MCPI_F_ONE_OF) != 'r' ? MCPI_F_ONE_OF : MCPI_F_ANY_OF);
             if (!w) return;
             w->first = branches.first;
             w->last = branches.last;
@@ -9919,6 +9991,10 @@ static void mcpi_fit_sort_unions(mcpi_fitter *f, mcpi_fit_node *n)
                 if (!rest) continue;
                 memset(&more, 0, sizeof more);
                 more.unions = rest;
+                if (!s->node->types && types) {
+                    s->node->types = types;
+                    mcpi_fit_put_word(f, s->node, MCPI_F_TYPE);
+                }
                 mcpi_fit_merge(f, s->node, &more, false);
             }
             return;
@@ -9941,6 +10017,10 @@ static mcpi_fit_node *mcpi_fit_branch(mcpi_fitter *f, const mcpi_fit_node *outer
         return n;
     }
     if (!raw) raw = mcpi_fit_raw(f, s);
+    if (raw && outer && !n->types && !raw->types && !raw->unions && !raw->kept) {   /* it says of what it speaks */
+        n->types = mcpi_fit_guess_type(raw);
+        if (f->strict && !(raw->has & ~MCPI_FIT_ANNOTATIONS)) mcpi_fit_lose(f, "a value of any type cannot be said", "");
+    }
     if (raw) mcpi_fit_merge(f, n, raw, true);
     mcpi_fit_settle(f, n);
     n->in_place = !outer;
@@ -9984,7 +10064,9 @@ static bool mcpi_fit_few_branches(mcpi_fitter *f, mcpi_fit_node *n, mcpi_fit_nod
     n->branches = NULL;
     n->outer = NULL;
     mcpi_fit_open(n, false);
-    if (!only) {
+    if (n->joined) n->joined = false;
+    else if (!only) {
+        if (n->null) { n->null = false; n->types = MCPI_T_NULL; mcpi_fit_put_word(f, n, MCPI_F_TYPE); }
         mcpi_fit_report(f, "no branch can be met: the union is dropped");
         if (outer) mcpi_fit_merge(f, n, outer, false);
     } else if ((raw = mcpi_fit_branch(f, outer, only, NULL)) != NULL) mcpi_fit_merge(f, n, raw, true);
@@ -10036,20 +10118,11 @@ static void mcpi_fit_split(mcpi_fitter *f, mcpi_fit_node *n)
 
 /* -- one node ---------------------------------------------------------------------------------------------------- */
 
-static uint32_t mcpi_fit_types_of_values(const mcpi_fit_word *w)
-{
-    const mcpi_fit_value *v;
-    uint32_t types = 0;
-    for (v = w ? w->values : NULL; v; v = v->next) types = mcpi_fit_add_type(types, mcpi_fit_type_of_value(v->json));
-    if (mcpi_fit_has_type(types, MCPI_T_NUMBER)) types = mcpi_fit_without_type(types, MCPI_T_INTEGER);
-    return types;
-}
-
 /* The values of "enum", and whether null is one of them. */
 static void mcpi_fit_settle_values(mcpi_fitter *f, mcpi_fit_node *n, bool null_typed)
 {
     mcpi_fit_word *w = mcpi_fit_find(n, MCPI_F_ENUM);
-    uint32_t all = w ? w->n : 0, types, left = 0;
+    uint32_t all = w ? w->n : 0, types;
     bool null;
     if (!w) return;
     mcpi_fit_filter_values(f, w, mcpi_fit_value_not_null, NULL);
@@ -10064,51 +10137,11 @@ static void mcpi_fit_settle_values(mcpi_fitter *f, mcpi_fit_node *n, bool null_t
     all = w->n;
     types = n->types;
     if (types) {
-        mcpi_fit_value *values = w->values;
         mcpi_fit_filter_values(f, w, mcpi_fit_value_of, &types);
-        if (!w->n) {                        /* one of the two is a mistake; the list says more */
-            mcpi_fit_report(f, "type fits no value of enum: it is that of the values");
-            for (; values; values = values->next) mcpi_fit_append_value(f, w, values->json, NULL);
-            n->types = 0;
-        } else if (w->n < all) mcpi_fit_report(f, "values that do not fit the type are dropped");
+        if (w->n < all) mcpi_fit_report(f, "values that do not fit the type are dropped");
     }
-    types = mcpi_fit_types_of_values(w);
-    for (all = n->types; all; all >>= 4)    /* types that no value has */
-        if (mcpi_fit_common_types(all & 15, types)) left = mcpi_fit_add_type(left, all & 15);
-    n->types = left ? left : types;
+    if (!n->types) n->types = mcpi_fit_types_of_values(w);
     mcpi_fit_put_word(f, n, MCPI_F_TYPE);
-}
-
-/* The type that the keywords speak of. */
-static unsigned mcpi_fit_guess_type(const mcpi_fit_node *n)
-{
-    static const char order[] = "oasn";
-    static const unsigned char types[] = { MCPI_T_OBJECT, MCPI_T_ARRAY, MCPI_T_STRING, MCPI_T_NUMBER };
-    const mcpi_fit_word *w;
-    int i;
-    for (i = 0; i < 4; i++)
-        for (w = n->words; w; w = w->next)
-            if (mcpi_fit_rules[w->id].of == order[i] || (order[i] == 's' && w->id == MCPI_F_FORMAT)) return types[i];
-    return 0;
-}
-
-/* Drops the keywords that speak of other types: they never had an effect. */
-static void mcpi_fit_drop_strangers(mcpi_fitter *f, mcpi_fit_node *n)
-{
-    unsigned mask = mcpi_fit_mask(n->types);
-    const mcpi_fit_word *w;
-    uint64_t gone = 0;
-    if (!mask) return;
-    for (w = n->words; w; w = w->next) {
-        char of = mcpi_fit_rules[w->id].of;
-        bool fits = of == '*' || (of == 'o' && mask >> MCPI_T_OBJECT & 1) || (of == 'a' && mask >> MCPI_T_ARRAY & 1) ||
-                    (of == 's' && mask >> MCPI_T_STRING & 1) ||
-                    (of == 'n' && mask & (1u << MCPI_T_NUMBER | 1u << MCPI_T_INTEGER));
-        if (fits) continue;
-        gone |= MCPI_FIT_BIT(w->id);
-        mcpi_fit_report(f, "%s says nothing about this type and is dropped", mcpi_fit_name(w->id));
-    }
-    mcpi_fit_drop(n, gone);
 }
 
 /* Bounds that no value can meet go, both of them. */
@@ -10166,8 +10199,9 @@ static void mcpi_fit_settle_types(mcpi_fitter *f, mcpi_fit_node *n)
         mcpi_fit_clear(n);
         n->never = n->clash = false;
     }
+    mcpi_fit_reconcile(f, n);
     null_typed = mcpi_fit_has_type(n->types, MCPI_T_NULL);
-    if (n->nullable) n->null = true;
+    if (n->nullable) n->null = n->from_union = true;
     n->nullable = false;
     if (null_typed && n->types != MCPI_T_NULL) {
         n->null_first = (n->types & 15) == MCPI_T_NULL;
@@ -10176,8 +10210,8 @@ static void mcpi_fit_settle_types(mcpi_fitter *f, mcpi_fit_node *n)
     }
     mcpi_fit_settle_values(f, n, null_typed);
     if (n->types == MCPI_T_NULL) n->null = false;
-    if (!n->types && (guess = mcpi_fit_guess_type(n)) != 0) n->types = guess;
-    mcpi_fit_drop_strangers(f, n);
+    if (!n->types && !n->branches && (guess = mcpi_fit_guess_type(n)) != 0) n->types = guess;
+    mcpi_fit_drop_strangers(f, n, n->types);
     mcpi_fit_check_bounds(f, n);
     mcpi_fit_check_closed(f, n);
 }
@@ -10190,7 +10224,7 @@ static bool mcpi_fit_must_split(const mcpi_fitter *f, const mcpi_fit_node *n)
     if (n->types < 16) return false;
     if (w && mcpi_fit_cell(f, MCPI_F_ENUM) != 'k') return true;
     if (c == 'o') return mcpi_fit_has_type(n->types, MCPI_T_OBJECT) || mcpi_fit_has_type(n->types, MCPI_T_ARRAY);
-    if (c == 'a') return n->null || n->has & ~(MCPI_FIT_BIT(MCPI_F_TYPE) | MCPI_FIT_BIT(MCPI_F_TITLE) | MCPI_FIT_BIT(MCPI_F_DESCRIPTION));
+    if (c == 'a') return n->null || mcpi_fit_has_type(n->types, MCPI_T_ARRAY) || n->has & ~(MCPI_FIT_BIT(MCPI_F_TYPE) | MCPI_FIT_BIT(MCPI_F_TITLE) | MCPI_FIT_BIT(MCPI_F_DESCRIPTION));
     return c == 'r';
 }
 
@@ -10242,9 +10276,11 @@ static void mcpi_fit_shallow(mcpi_fitter *f, mcpi_fit_node *n, int depth)
 /* The type of the values of a place, in words. */
 static const char *mcpi_fit_say_type(mcpi_fitter *f, const mcpi_fit_slot *s, char *buf, size_t cap)
 {
+    bool cyclic = f->cyclic;
     mcpi_fit_node *n = mcpi_fit_raw(f, s);
     mcpi_said t;
     uint32_t types;
+    f->cyclic = cyclic;
     t.buf = buf; t.cap = cap; t.len = 0; t.full = false;
     if (n && !n->types) n->types = MCPI_FIT_HAS(n, ENUM) ? mcpi_fit_types_of_values(mcpi_fit_find(n, MCPI_F_ENUM))
                                                          : mcpi_fit_guess_type(n);
@@ -10317,7 +10353,7 @@ static void mcpi_fit_tell(mcpi_fitter *f, mcpi_fit_node *n, const mcpi_fit_word 
         if (s) mcpi_fit_note(f, n, "Map of %s.", mcpi_fit_say_type(f, s, type, sizeof type));
         return;
     case MCPI_F_PATTERNS:
-        mcpi_fit_note(f, n, "Keys like %.*s: %s.", s->key_len < 60 ? (int)s->key_len : 60, s->key,
+        if (s) mcpi_fit_note(f, n, "Keys like %.*s: %s.", s->key_len < 60 ? (int)s->key_len : 60, s->key,
                       mcpi_fit_say_type(f, s, type, sizeof type));
         return;
     case MCPI_F_TUPLE: {
@@ -10337,7 +10373,7 @@ static void mcpi_fit_tell(mcpi_fitter *f, mcpi_fit_node *n, const mcpi_fit_word 
                           mcpi_fit_excerpt(s->all.json, type, sizeof type));
         return;
     case MCPI_F_NAMES: case MCPI_F_NOT: case MCPI_F_CONTAINS: case MCPI_F_IF: case MCPI_F_THEN: case MCPI_F_ELSE:
-        if (w->id == MCPI_F_NAMES && mcp_json_size(s->all.json) < 2) return;        /* {"type": "string"} says nothing */
+        if (!s || (w->id == MCPI_F_NAMES && mcp_json_size(s->all.json) < 2)) return;    /* {"type": "string"} says nothing */
         mcpi_fit_note(f, n, "%s: %s.", w->id == MCPI_F_NAMES ? "Keys" : w->id == MCPI_F_NOT ? "Not" : w->id == MCPI_F_IF ? "If" :
                       w->id == MCPI_F_THEN ? "Then" : w->id == MCPI_F_ELSE ? "Else" : "Contains",
                       mcpi_fit_excerpt(s->all.json, text, sizeof text));
@@ -10434,7 +10470,7 @@ static bool mcpi_fit_keeps_default(const mcpi_fitter *f, const mcpi_fit_node *n,
         return false;
     if (c != 'r') return c == 'k';
     if (mcp_json_type(v) == MCP_JSON_NULL) return n->null || n->types == MCPI_T_NULL;
-    return !mcpi_is_container(v) && !n->branches && !n->kept && mcpi_fit_value_fits(n->types, v) && (!w || mcpi_fit_has_value(w, v));
+    return !mcpi_is_container(v) && n->types && mcpi_fit_value_fits(n->types, v) && (!w || mcpi_fit_has_value(w, v));
 }
 
 /* What of a keyword of the node stays: 'k' all; 'n', 'x' or 'F' as in the table. Rewrites where the table says so. */
@@ -10476,11 +10512,6 @@ static void mcpi_fit_apply(mcpi_fitter *f, mcpi_fit_node *n)
     char beside = n->branches ? mcpi_fit_cell(f, MCPI_F_BESIDE) : 'k';
     mcpi_fit_word *w;
     uint64_t gone = 0;
-    if (n->branches && n->branches->id == MCPI_F_ONE_OF && mcpi_fit_cell(f, MCPI_F_ONE_OF) == 'r') {
-        mcpi_fit_report(f, "oneOf becomes anyOf");
-        n->has = (n->has & ~MCPI_FIT_BIT(MCPI_F_ONE_OF)) | MCPI_FIT_BIT(MCPI_F_ANY_OF);
-        n->branches->id = MCPI_F_ANY_OF;
-    }
     for (w = n->words; w && !mcpi_fit_stopped(f); w = w->next) {
         char c = mcpi_fit_judge(f, n, w);
         uint64_t bit = MCPI_FIT_BIT(w->id);
@@ -10494,6 +10525,7 @@ static void mcpi_fit_apply(mcpi_fitter *f, mcpi_fit_node *n)
         gone |= bit;
     }
     mcpi_fit_drop(n, gone);
+    mcpi_fit_check_bounds(f, n);            /* some have become others */
 }
 
 /* -- names of properties ----------------------------------------------------------------------------------------- */
@@ -10643,14 +10675,16 @@ static void mcpi_fit_wrap(mcpi_fitter *f, mcpi_fit_node *n)
     mcpi_fit_slot *s = mcpi_fit_slot_for(f, NULL, NULL);
     mcpi_fit_node *inner = mcpi_fit_new_node(f);
     mcpi_fit_word *w, *moved;
+    uint64_t stay = MCPI_FIT_ANNOTATIONS;
     if (!s || !inner) return;
     if (++f->nodes > f->d.max_nodes) f->over = true;
     inner->types = n->types;
     inner->kept = n->kept;
     inner->constant = n->constant;
     inner->free = n->free;
+    if (mcpi_fit_cell(f, MCPI_F_BESIDE) != 'k') stay = MCPI_FIT_BIT(MCPI_F_TITLE) | MCPI_FIT_BIT(MCPI_F_DESCRIPTION);
     for (w = n->words; w; w = w->next) {
-        if (MCPI_FIT_ANNOTATIONS >> w->id & 1) continue;
+        if (stay >> w->id & 1) continue;
         moved = mcpi_fit_put_word(f, inner, w->id);
         if (!moved) return;
         moved->json = w->json;
@@ -10661,7 +10695,7 @@ static void mcpi_fit_wrap(mcpi_fitter *f, mcpi_fit_node *n)
         moved->index = w->index;
         moved->n = w->n;
     }
-    mcpi_fit_drop(n, ~MCPI_FIT_ANNOTATIONS);
+    mcpi_fit_drop(n, ~stay);
     n->types = 0;
     n->kept = NULL;
     n->free = false;
@@ -10671,16 +10705,15 @@ static void mcpi_fit_wrap(mcpi_fitter *f, mcpi_fit_node *n)
 }
 
 /* Null is allowed, too: in the form that the profile knows. False: it cannot be said here. */
-static bool mcpi_fit_allow_null(mcpi_fitter *f, mcpi_fit_node *n, int depth)
+static bool mcpi_fit_allow_null(mcpi_fitter *f, mcpi_fit_node *n)
 {
     char form = mcpi_fit_cell(f, MCPI_F_NULLS);
     bool simple = n->types && !n->branches && !n->kept;
+    mcpi_fit_word *w = mcpi_fit_find(n, MCPI_F_ENUM);
     mcpi_fit_slot *null;
-    mcpi_fit_word *w;
     if (n->types == MCPI_T_NULL || form == 'x') return false;
     if (!n->types && !n->branches && !n->kept) return true;         /* any value: null, too */
     if (form == 'u') return mcpi_fit_put_word(f, n, MCPI_F_NULLABLE) != NULL;
-    w = mcpi_fit_find(n, MCPI_F_ENUM);
     if (form == 'l' && simple && !(w && mcpi_fit_cell(f, MCPI_F_ENUM) == 'p') && !(n->from_union &&
         (mcpi_fit_has_type(n->types, MCPI_T_OBJECT) || mcpi_fit_has_type(n->types, MCPI_T_ARRAY))) &&
         !(mcpi_fit_cell(f, MCPI_F_TYPE) == 'o' &&
@@ -10690,7 +10723,11 @@ static bool mcpi_fit_allow_null(mcpi_fitter *f, mcpi_fit_node *n, int depth)
         if (w) mcpi_fit_append_value(f, w, &mcpi_fit_null, NULL);
         return true;
     }
-    if (depth >= f->depth_max) { mcpi_fit_report(f, "too deep: null is not told"); return false; }
+    if (form == 'l' && n->branches && n->types) {
+        n->types = n->null_first ? n->types << 4 | MCPI_T_NULL : mcpi_fit_add_type(n->types, MCPI_T_NULL);
+        if (w) mcpi_fit_append_value(f, w, &mcpi_fit_null, NULL);
+        if (!n->from_union) return true;
+    }
     null = mcpi_fit_slot_for(f, NULL, NULL);
     if (!null || !(null->node = mcpi_fit_new_node(f))) return false;
     null->type = null->node->types = MCPI_T_NULL;
@@ -10736,6 +10773,7 @@ static void mcpi_fit_finish_branches(mcpi_fitter *f, mcpi_fit_node *n, int depth
             else next = after;
             continue;
         }
+        if (mcpi_fit_is_null(b)) { n->null = n->from_union = true; continue; }
         mcp_writer_reset(&f->branch);
         mcpi_fit_write(f, &f->branch, b, NULL);
         text = mcp_writer_text(&f->branch, &len);
@@ -10754,6 +10792,7 @@ static void mcpi_fit_finish_branches(mcpi_fitter *f, mcpi_fit_node *n, int depth
         mcpi_fit_index_add(f, &seen, hash, NULL, NULL, b);
         mcpi_fit_append(w, s);
     }
+    if (w->n > 1 && mcpi_fit_join_constants(f, n, w)) w->first = w->last = NULL, w->n = 0, n->joined = true;
 }
 
 /* Names in "required": each once, and only those of properties. Where a schema stands for the same value as the one
@@ -10803,6 +10842,21 @@ static void mcpi_fit_shorten(mcpi_fitter *f, mcpi_fit_word *p)
     mcpi_fit_report(f, "%z properties of %z are left out: the budget is spent", (size_t)(all - p->n), (size_t)all);
 }
 
+/* "dependentRequired" of names that are no property says nothing. */
+static void mcpi_fit_finish_needs(mcpi_fit_node *n, const mcpi_fit_word *p)
+{
+    mcpi_fit_word *w = mcpi_fit_find(n, MCPI_F_NEEDS);
+    mcpi_fit_slot *s = w ? w->first : NULL, *next;
+    if (!w) return;
+    w->first = w->last = NULL;
+    w->n = 0;
+    for (; s; s = next) {
+        next = s->next;
+        if (mcp_json_type(s->all.json) == MCP_JSON_ARRAY && mcpi_fit_slot_of(p, s->key, s->key_len)) mcpi_fit_append(w, s);
+    }
+    if (!w->n) mcpi_fit_drop(n, MCPI_FIT_BIT(MCPI_F_NEEDS));
+}
+
 static void mcpi_fit_finish_object(mcpi_fitter *f, mcpi_fit_node *n, int depth)
 {
     mcpi_fit_word *p = mcpi_fit_find(n, MCPI_F_PROPERTIES), *w = mcpi_fit_find(n, MCPI_F_MORE);
@@ -10823,7 +10877,7 @@ static void mcpi_fit_finish_object(mcpi_fitter *f, mcpi_fit_node *n, int depth)
             s->node->from_union = true;
             if (!s->node->null && s->node->types != MCPI_T_NULL) {
                 s->invented = f->changed = true;
-                if (!mcpi_fit_allow_null(f, s->node, depth + 1)) mcpi_fit_lose(f, "null cannot be said", "");
+                if (!mcpi_fit_allow_null(f, s->node)) mcpi_fit_lose(f, "null cannot be said", "");
             }
         }
         if (f->strict) {
@@ -10833,13 +10887,14 @@ static void mcpi_fit_finish_object(mcpi_fitter *f, mcpi_fit_node *n, int depth)
     }
     f->optional = optional;
     if (mcpi_fit_stopped(f)) return;
+    mcpi_fit_finish_needs(n, p);
     if (f->strict) {
         if (!n->top && !(p && p->n) && !w) {
             mcpi_fit_lose(f, "an object of any properties cannot be said", "");
         }
         mcpi_fit_put_word(f, n, MCPI_F_PROPERTIES);
-        mcpi_fit_put_word(f, n, MCPI_F_REQUIRED);
         mcpi_fit_put_word(f, n, MCPI_F_MORE);
+        mcpi_fit_put_word(f, n, MCPI_F_REQUIRED);
         return;
     }
     if (n->top || (bare == 'p' && n->types == MCPI_T_OBJECT && !(w && w->first) && !MCPI_FIT_HAS(n, PATTERNS)))
@@ -10873,19 +10928,19 @@ static void mcpi_fit_finish_array(mcpi_fitter *f, mcpi_fit_node *n)
             at = &(*at)->other;
         }
         if (w && !closed) *at = mcpi_fit_clone_slot(f, w->first);
+        if (!all) return;
         mcpi_fit_drop(n, MCPI_FIT_BIT(MCPI_F_TUPLE) | MCPI_FIT_BIT(MCPI_F_ITEMS));
         w = mcpi_fit_put_word(f, n, MCPI_F_ITEMS);
         if (!w) return;
         mcpi_fit_append(w, all);
         mcpi_fit_report(f, "the types of single items become one union");
-        return;
-    }
-    if (closed && !tuple) {
+        tuple = NULL;
+    } else if (closed && !tuple) {
         mcpi_fit_note(f, n, "No items.");
         mcpi_fit_drop(n, MCPI_FIT_BIT(MCPI_F_ITEMS));
         w = NULL;
     }
-    if (!w && !tuple && none != '-') {
+    if (!w && !tuple && none != '-' && n->types) {
         if (none == 'F') { mcpi_fit_lose(f, "items of any type cannot be said", ""); return; }
         mcpi_fit_report(f, "items is added");
         mcpi_fit_put_any(f, n, MCPI_F_ITEMS);
@@ -10901,6 +10956,7 @@ static void mcpi_fit_finish_array(mcpi_fitter *f, mcpi_fit_node *n)
 static void mcpi_fit_finish_words(mcpi_fitter *f, mcpi_fit_node *n, int depth)
 {
     mcpi_fit_word *w;
+    uint64_t gone = 0;                      /* "not" of what turned out to be any value */
     for (w = n->words; w && !mcpi_fit_stopped(f); w = w->next) {
         mcpi_fit_slot *s;
         size_t index = 0;
@@ -10913,14 +10969,21 @@ static void mcpi_fit_finish_words(mcpi_fitter *f, mcpi_fit_node *n, int depth)
             if (s->node && (w->id == MCPI_F_NOT || w->id == MCPI_F_IF || w->id == MCPI_F_THEN || w->id == MCPI_F_ELSE ||
                             w->id == MCPI_F_NEEDS_SCHEMA)) s->node->in_place = true;
             mcpi_fit_child(f, s, w->id, list ? index : MCP_NTS, depth + 1);
+            if (w->id == MCPI_F_NOT && s->node && !s->node->has && !s->node->types) gone = MCPI_FIT_BIT(MCPI_F_NOT);
         }
     }
+    mcpi_fit_drop(n, gone);
 }
 
 /* A node without a type: any value. */
 static void mcpi_fit_finish_anything(mcpi_fitter *f, mcpi_fit_node *n)
 {
-    char c = mcpi_fit_cell(f, MCPI_F_ANYTHING);
+    char c = mcpi_fit_cell(f, MCPI_F_ANYTHING), nulls = mcpi_fit_cell(f, MCPI_F_NULLS);
+    if (n->types == MCPI_T_NULL && (nulls == 'u' || nulls == 'x')) {        /* null alone has no type there */
+        n->types = MCPI_T_STRING;
+        n->null = true;
+        mcpi_fit_report(f, "null alone is told as a string that may be null");
+    }
     if (n->types || n->branches || n->kept || n->top || c == 'k') return;
     if (c == 'F') { mcpi_fit_lose(f, "a value of any type cannot be said", ""); return; }
     if (c == 'e' && !n->has && !n->note_len && !n->typed) return;
@@ -10971,6 +11034,14 @@ static void mcpi_fit_finish_kept(mcpi_fitter *f, mcpi_fit_node *n)
         else f->defs = t;
         f->defs_last = t;
     }
+    if (f->walked) {
+        mcpi_fit_active *a = (mcpi_fit_active *)mcpi_fit_new(f, sizeof *a);
+        if (!a) return;
+        a->target = t;
+        a->next = f->walked->leads;
+        f->walked->leads = a;
+        t->led++;
+    }
     if (mcpi_fit_cell(f, MCPI_F_BESIDE_REF) == 'w') {
         if (n->has || n->note_len) mcpi_fit_wrap(f, n);
     } else mcpi_fit_drop(n, ~(MCPI_FIT_BIT(MCPI_F_TITLE) | MCPI_FIT_BIT(MCPI_F_DESCRIPTION)));
@@ -10990,12 +11061,26 @@ static void mcpi_fit_count_strict(mcpi_fitter *f, const mcpi_fit_node *n)
     }
 }
 
+/* Keywords keep the order in which they came. Those that may have been read and written anew go to the end, so that the
+   order is the same when the result is fitted again. */
+static void mcpi_fit_to_end(mcpi_fit_node *n, int id)
+{
+    mcpi_fit_word *w = mcpi_fit_find(n, id), **at;
+    if (!w || !w->next) return;
+    for (at = &n->words; *at != w; at = &(*at)->next) { }
+    *at = w->next;
+    w->next = NULL;
+    n->words_last->next = w;
+    n->words_last = w;
+}
+
 /* Makes of a node that has absorbed all it says, what the profile takes, and walks on. */
 static void mcpi_fit_finish(mcpi_fitter *f, mcpi_fit_node *n, int depth)
 {
     int rounds = 0;
     mcpi_fit_open(n, true);
 again:
+    mcpi_fit_reconcile(f, n);
     mcpi_fit_sort_unions(f, n);
     if (mcpi_fit_stopped(f)) return;
     mcpi_fit_settle_types(f, n);
@@ -11011,15 +11096,19 @@ again:
         if (mcpi_fit_few_branches(f, n, n->outer) && ++rounds < 8) goto again;
     }
     mcpi_fit_apply(f, n);
-    if (mcpi_fit_has_type(n->types, MCPI_T_OBJECT)) mcpi_fit_finish_object(f, n, depth);
-    if (mcpi_fit_has_type(n->types, MCPI_T_ARRAY)) mcpi_fit_finish_array(f, n);
+    if (mcpi_fit_has_type(n->types, MCPI_T_OBJECT) || MCPI_FIT_HAS(n, PROPERTIES) || MCPI_FIT_HAS(n, REQUIRED) || MCPI_FIT_HAS(n, NEEDS))
+        mcpi_fit_finish_object(f, n, depth);
+    if (mcpi_fit_has_type(n->types, MCPI_T_ARRAY) || MCPI_FIT_HAS(n, ITEMS) || MCPI_FIT_HAS(n, TUPLE)) mcpi_fit_finish_array(f, n);
     mcpi_fit_finish_words(f, n, depth);
     mcpi_fit_finish_anything(f, n);
     if (n->kept) mcpi_fit_finish_kept(f, n);
-    if (n->null && !n->top && !mcpi_fit_allow_null(f, n, depth)) n->null = false;
+    if (n->null && !n->top && !mcpi_fit_allow_null(f, n)) n->null = false;
     mcpi_fit_put_type(f, n);
     if (n->wrapped) mcpi_fit_put_type(f, n->wrapped);
     if (f->strict) mcpi_fit_count_strict(f, n);
+    mcpi_fit_to_end(n, MCPI_F_ANY_OF);
+    mcpi_fit_to_end(n, MCPI_F_ONE_OF);
+    mcpi_fit_to_end(n, MCPI_F_NULLABLE);
     if (f->plain && depth > 1) { n->note_len = 0; mcpi_fit_drop(n, MCPI_FIT_ANNOTATIONS); n->description = NULL; }
     mcpi_fit_open(n, false);
     n->done = true;
@@ -11152,7 +11241,7 @@ static bool mcpi_fit_fold(mcpi_fitter *f, mcpi_fit_node *n, int depth)
         if (!n->unions) n->unions_last = NULL;
         memset(&all, 0, sizeof all);
         memset(&variants, 0, sizeof variants);
-        mcpi_fit_read_branches(f, &all, u, &null);
+        mcpi_fit_read_branches(f, &all, u, 0, &null);
         for (s = all.first; s && !mcpi_fit_stopped(f); s = next) {
             uint32_t types = s->node->types ? s->node->types : MCPI_FIT_HAS(s->node, ENUM) ?
                 mcpi_fit_types_of_values(mcpi_fit_find(s->node, MCPI_F_ENUM)) : mcpi_fit_guess_type(s->node);
@@ -11240,7 +11329,7 @@ static mcpi_fit_node *mcpi_fit_tree(mcpi_fitter *f, bool *wrap)
         here.len = strlen(t->def);
         f->place = &here;
         f->optional = false;
-        f->def_group = t->group;
+        f->walked = t;
         f->top.json = NULL;
         t->node = mcpi_fit_new_node(f);
         if (!t->node) return NULL;
@@ -11347,7 +11436,8 @@ static void mcpi_fit_write_needs(mcp_writer *out, const mcpi_fit_node *n, const 
     const mcpi_fit_slot *s, *own;
     mcp_put_object(out, mcpi_fit_name(w->id));
     for (s = w->first; s; s = s->next) {
-        if (mcp_json_type(s->all.json) != MCP_JSON_ARRAY || !(own = mcpi_fit_slot_of(p, s->key, s->key_len))) continue;
+        own = mcpi_fit_slot_of(p, s->key, s->key_len);
+        if (!own) continue;
         mcp_put_array(out, mcpi_fit_key_of(own));
         mcp_json_each(item, s->all.json)
             if (mcp_json_type(item) == MCP_JSON_STRING && (own = mcpi_fit_slot_of(p, item->u.text, item->n)) != NULL)
@@ -11355,6 +11445,11 @@ static void mcpi_fit_write_needs(mcp_writer *out, const mcpi_fit_node *n, const 
         mcp_put_end(out);
     }
     mcp_put_end(out);
+}
+
+static bool mcpi_fit_is_any(const mcpi_fit_node *n)
+{
+    return n && !n->has && !n->types && !n->branches && !n->kept && !n->note_len;
 }
 
 /* One schema of a keyword: false only where the profile may have it. */
@@ -11398,19 +11493,11 @@ static void mcpi_fit_write_word(mcpi_fitter *f, mcp_writer *out, const mcpi_fit_
         break;
     case MCPI_F_MORE:
         if (!w->first) mcp_put_bool(out, name, false);
-        else if (w->json) mcp_put_bool(out, name, true);
+        else if (w->json || (mcpi_fit_cell(f, MCPI_F_ANYTHING) != 'k' && mcpi_fit_is_any(w->first->node))) mcp_put_bool(out, name, true);
         else mcpi_fit_write_place(f, out, w->first, name);
         break;
-    case MCPI_F_ITEMS: case MCPI_F_NAMES: case MCPI_F_CONTAINS: case MCPI_F_IF: case MCPI_F_THEN: case MCPI_F_ELSE:
+    case MCPI_F_ITEMS: case MCPI_F_NAMES: case MCPI_F_CONTAINS: case MCPI_F_NOT: case MCPI_F_IF: case MCPI_F_THEN: case MCPI_F_ELSE:
         mcpi_fit_write_place(f, out, w->first, name);
-        break;
-    case MCPI_F_NOT:                        /* none of several */
-        if (w->n == 1) { mcpi_fit_write_place(f, out, w->first, name); break; }
-        mcp_put_object(out, name);
-        mcp_put_array(out, "anyOf");
-        for (s = w->first; s; s = s->next) mcpi_fit_write_place(f, out, s, NULL);
-        mcp_put_end(out);
-        mcp_put_end(out);
         break;
     default: mcp_put_json(out, name, w->json); break;
     }
@@ -11425,12 +11512,12 @@ static void mcpi_fit_write(mcpi_fitter *f, mcp_writer *out, const mcpi_fit_node 
     if (out->status != MCP_OK) return;
     if (n->text) { mcpi_put_splice(out, key, n->text, n->text_len); return; }
     mcp_put_object(out, key);
+    if (n->note_len && !MCPI_FIT_HAS(n, DESCRIPTION)) mcpi_fit_write_description(f, out, n);
     if (n->kept) {
         mcpi_say(ref, sizeof ref, "#/$defs/%s", n->kept->def);
         mcp_put_str(out, "$ref", ref);
     }
     for (w = n->words; w; w = w->next) mcpi_fit_write_word(f, out, n, w);
-    if (n->note_len && !MCPI_FIT_HAS(n, DESCRIPTION)) mcpi_fit_write_description(f, out, n);
     if (n->top && f->defs) {
         mcp_put_object(out, "$defs");
         for (t = f->defs; t; t = t->next_def) mcpi_fit_write(f, out, t->node, t->def);
@@ -11716,6 +11803,27 @@ static const mcpi_fit_node *mcpi_fit_run(mcpi_fitter *f, const mcpi_fit_try *t, 
     return mcpi_fit_stopped(f) ? NULL : root;
 }
 
+/* Do the definitions that were kept lead in a circle? Those that no other leads to are taken away, again and again. */
+static bool mcpi_fit_has_circle(mcpi_fitter *f)
+{
+    mcpi_fit_target *t, *free = NULL, *next;
+    size_t left = 0;
+    for (t = f->defs; t; t = t->next_def) {
+        left++;
+        if (!t->led) { t->group = free; free = t; }         /* the groups have done their duty */
+    }
+    for (; free; left--) {
+        const mcpi_fit_active *a;
+        t = free;
+        free = t->group;
+        for (a = t->leads; a; a = a->next) {
+            next = a->target;
+            if (!--next->led) { next->group = free; free = next; }
+        }
+    }
+    return left != 0;
+}
+
 /* About how many bytes a value has when it is written. */
 static size_t mcpi_fit_weight(const mcp_json *v)
 {
@@ -11729,13 +11837,13 @@ static size_t mcpi_fit_weight(const mcp_json *v)
 static const mcpi_fit_node *mcpi_fit_best(mcpi_fitter *f, mcpi_fit_try *t)
 {
     const mcpi_fit_node *root = mcpi_fit_run(f, t, false);
-    bool good = root != NULL, bad = !root || f->cyclic;
+    bool good = root != NULL, cyclic = f->cyclic;
     size_t len = f->out.len;
     if (f->no_memory || !f->refs) return root;
     if (mcpi_fit_cell(f, MCPI_F_REFS) != '-') {
         t->keep = true;
         root = mcpi_fit_run(f, t, false);
-        if (f->no_memory || (root && (bad || len > 2 * f->out.len))) return root;
+        if (f->no_memory || (root && (cyclic ? mcpi_fit_has_circle(f) : !good || len > 2 * f->out.len))) return root;
         t->keep = false;
     } else if (good && !(f->cyclic && len > 2 * mcpi_fit_weight(f->root))) return root;
     else t->hard = true;
@@ -11745,35 +11853,48 @@ static const mcpi_fit_node *mcpi_fit_best(mcpi_fitter *f, mcpi_fit_try *t)
     return mcpi_fit_run(f, t, false);
 }
 
+/* A try that cuts. What is left of a schema may be said strictly, though the whole could not. */
+static const mcpi_fit_node *mcpi_fit_cut_down(mcpi_fitter *f, mcpi_fit_try *t, int strict)
+{
+    mcpi_fit_try again = *t;
+    const mcpi_fit_node *root = mcpi_fit_run(f, t, false);
+    if (!root || strict < 0 || f->no_memory) return root;
+    again.profile = strict;
+    root = mcpi_fit_run(f, &again, false);
+    return root || f->no_memory ? root : mcpi_fit_run(f, t, false);
+}
+
 /* Tries until the result is within its budget. */
 static const mcpi_fit_node *mcpi_fit_within(mcpi_fitter *f, mcpi_fit_try *t)
 {
     static const unsigned char depths[] = { 16, 8, 6, 5, 4, 3, 2 };
     const mcpi_fit_node *root = mcpi_fit_best(f, t);
+    int strict = -1;
     size_t i;
-    if (root || f->no_memory) return root;
-    if (f->strict) {                        /* what is not said whole is not said strictly */
+    if (!root && f->strict && !f->no_memory) {              /* what is not said whole is not said strictly */
         if (!f->why[0]) memcpy(f->why, "over the budget", 16);
-        t->profile = t->profile == MCP_OPENAI_STRICT ? MCP_OPENAI : MCP_DEEPSEEK;
+        strict = t->profile;
+        t->profile = strict == MCP_OPENAI_STRICT ? MCP_OPENAI : MCP_DEEPSEEK;
         t->keep = t->hard = false;
-        return mcpi_fit_within(f, t);
+        root = mcpi_fit_best(f, t);
     }
+    if (root || f->no_memory) return root;
     t->hard = true;
     t->keep = false;
     for (i = 0; i < sizeof depths; i++) {
         t->depth = depths[i];
-        root = mcpi_fit_run(f, t, false);
+        root = mcpi_fit_cut_down(f, t, strict);
         if (root || f->no_memory) return root;
     }
     t->plain = true;
     for (t->most = f->d.max_nodes; t->most; t->most -= t->most / 4 + 1) {
-        root = mcpi_fit_run(f, t, false);
+        root = mcpi_fit_cut_down(f, t, strict);
         if (root || f->no_memory) return root;
     }
     f->root = &mcpi_fit_null;
     f->d.max_bytes = 0;
     f->d.max_nodes = 1;
-    return mcpi_fit_run(f, t, false);
+    return mcpi_fit_cut_down(f, t, strict);
 }
 
 /* Moves what is to stay to the caller's arena and writer. */
