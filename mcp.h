@@ -5983,7 +5983,7 @@ static bool mcpi_same_members(mcpi_work *w, const mcp_json *a, const mcp_json *b
 
 static bool mcpi_same(mcpi_work *w, const mcp_json *a, const mcp_json *b, int depth)
 {
-    mcpi_mark mark = mcpi_mark_set(w->arena);
+    mcpi_mark mark;
     const mcp_json *x, *y;
     bool same;
     if (mcp_json_type(a) != mcp_json_type(b) || !mcpi_spend(w, 1)) return false;
@@ -5997,6 +5997,7 @@ static bool mcpi_same(mcpi_work *w, const mcp_json *a, const mcp_json *b, int de
             if (!mcpi_same(w, x, y, depth + 1)) return false;
         return true;
     case MCP_JSON_OBJECT:
+        mark = mcpi_mark_set(w->arena);
         same = mcpi_same_members(w, a, b, depth);
         mcpi_mark_back(w->arena, &mark);
         return same;
@@ -6141,6 +6142,8 @@ struct mcpi_node {
     unsigned char types;
     bool distinct;                          /* members whose key comes again have to be told apart */
     bool tracks;                            /* has unevaluated... */
+    unsigned char height;                   /* 1 and up: see mcpi_flat */
+    const mcpi_node *rest;                  /* there: for members of no known name */
 };
 
 /* Whoever has a schema can check it: what links the checks is mcp_schema_compile alone. */
@@ -6969,8 +6972,44 @@ static const char *mcpi_notes_make(mcpi_compiler *c)
     return t.buf;
 }
 
+/* Nodes that say no more than nearly all nodes of tools do: types and assertions, members by their names, one kind of
+   items, alternatives and references, and below that only nodes of this kind, at most MCPI_FLAT_HIGHEST deep. They are
+   checked without frames. `height` is more than any node below has. */
+enum { MCPI_FLAT_HIGHEST = 8, MCPI_FLAT_NAMES = 64 };
+
+static bool mcpi_flat_below(const mcpi_node *x, unsigned char height)
+{
+    return !x || (x->height && x->height < height);
+}
+
+static bool mcpi_flat_rule(const mcpi_rule *r, unsigned char height)
+{
+    uint32_t i;
+    switch (r->op) {
+    case MCPI_KW_MEMBERS: case MCPI_KW_ITEMS: case MCPI_KW_REF:
+        return r->n == 0 && mcpi_flat_below(r->sub, height);
+    case MCPI_KW_ALL: case MCPI_KW_ANY: case MCPI_KW_ONE:
+        for (i = 0; i < r->n; i++) if (!mcpi_flat_below(r->list[i], height)) return false;
+        return true;
+    default:
+        return r->op == MCPI_KW_REQUIRED;
+    }
+}
+
+static void mcpi_flat_find(mcpi_node *x, unsigned char height)
+{
+    const mcpi_rule *r;
+    uint32_t i;
+    if (x->height || x->distinct || x->known_count > MCPI_FLAT_NAMES) return;
+    for (i = 0; i < x->known_count; i++) if (!mcpi_flat_below(x->known[i].sub, height)) return;
+    for (r = x->rules; r; r = r->next) if (!mcpi_flat_rule(r, height)) return;
+    for (r = x->rules; r; r = r->next) if (r->op == MCPI_KW_MEMBERS) x->rest = r->sub;
+    x->height = height;
+}
+
 static bool mcpi_schema_build(mcpi_compiler *c)
 {
+    unsigned char height;
     mcp_schema *s = c->schema = (mcp_schema *)mcpi_work_alloc(&c->work, sizeof *s);
     size_t cells = 4;
     while (cells < c->span / 16) cells *= 2;
@@ -6986,6 +7025,10 @@ static bool mcpi_schema_build(mcpi_compiler *c)
         for (x = c->filled; x && c->work.status == MCP_OK; x = x->next) { c->filled = x; mcpi_node_fill(c, x); }
         for (; c->refs && c->work.status == MCP_OK; c->refs = c->refs->next) mcpi_ref_resolve(c, c->refs);
         if (c->filled) c->filled = c->filled->next;
+    }
+    for (height = 1; MCPI_FAST && height <= MCPI_FLAT_HIGHEST && c->work.status == MCP_OK; height++) {
+        mcpi_node *x;
+        for (x = s->root; x; x = x->next) mcpi_flat_find(x, height);
     }
     if (c->work.status == MCP_OK) s->notes = mcpi_notes_make(c);
     return c->work.status == MCP_OK;
@@ -7221,6 +7264,70 @@ static bool mcpi_has(const mcpi_visit *f, const char *name, size_t len)
     return at != MCPI_NONE && mcpi_bit(f->seen, at);
 }
 
+static int mcpi_flat(mcpi_work *w, const mcpi_node *x, const mcp_json *v);
+
+static int mcpi_flat_members(mcpi_work *w, const mcpi_node *x, const mcp_json *v)
+{
+    const mcp_json *k;
+    uint64_t seen = 0;
+    uint32_t left, required = 0, at = MCPI_NONE;
+    int verdict = MCPI_FITS;
+    if (!mcpi_spend(w, v->n)) return MCPI_FITS_NOT;
+    mcpi_each_key(k, left, v) {
+        uint32_t next = at + 1;             /* members often come in the order in which the schema has them */
+        const mcpi_node *sub = x->rest;
+        if (next < x->known_count && x->known[next].len == k->n && memcmp(x->known[next].text, k->u.text, k->n) == 0)
+            at = next;
+        else at = mcpi_known_find(x, k->u.text, k->n);
+        if (at != MCPI_NONE) {
+            if (seen >> at & 1) return MCPI_PUSHED;
+            seen |= UINT64_C(1) << at;
+            required += x->known[at].required;
+            sub = x->known[at].sub;
+        }
+        if (sub && verdict == MCPI_FITS) verdict = mcpi_flat(w, sub, k + 1);    /* a key may still come again */
+    }
+    return verdict == MCPI_FITS && required < x->required ? MCPI_FITS_NOT : verdict;
+}
+
+static int mcpi_flat_rule_fits(mcpi_work *w, const mcpi_rule *r, const mcp_json *v)
+{
+    uint32_t i, count = 0;
+    int verdict = MCPI_FITS;
+    switch (r->op) {
+    case MCPI_KW_REF:
+        return mcpi_flat(w, r->sub, v);
+    case MCPI_KW_ITEMS:
+        if (mcp_json_type(v) == MCP_JSON_ARRAY && r->sub)
+            for (v = mcp_json_first(v); v && verdict == MCPI_FITS; v = mcp_json_next(v)) verdict = mcpi_flat(w, r->sub, v);
+        return verdict;
+    case MCPI_KW_ALL:
+        for (i = 0; i < r->n && verdict == MCPI_FITS; i++) verdict = mcpi_flat(w, r->list[i], v);
+        return verdict;
+    case MCPI_KW_ANY: case MCPI_KW_ONE:
+        for (i = 0; i < r->n && verdict != MCPI_PUSHED && count < 1u + (r->op == MCPI_KW_ONE); i++) {
+            verdict = mcpi_flat(w, r->list[i], v);
+            count += verdict == MCPI_FITS;
+        }
+        return verdict == MCPI_PUSHED ? verdict : count == 1 ? MCPI_FITS : MCPI_FITS_NOT;
+    default:
+        return verdict;
+    }
+}
+
+/* The verdict on a value of a node that has a height; MCPI_PUSHED: a key came twice, and so it takes frames to know. As
+   the height is bounded, so is the recursion. */
+static int mcpi_flat(mcpi_work *w, const mcpi_node *x, const mcp_json *v)
+{
+    const mcpi_rule *r;
+    int verdict = MCPI_FITS;
+    if (!mcpi_spend(w, 1) || !mcpi_type_fits(w, x, v)) return MCPI_FITS_NOT;
+    for (r = x->asserts; r; r = r->next) if (!mcpi_assert_fits(w, r, v)) return MCPI_FITS_NOT;
+    if (mcp_json_type(v) == MCP_JSON_OBJECT && (x->known || x->rest)) verdict = mcpi_flat_members(w, x, v);
+    for (r = x->rules; r && verdict == MCPI_FITS; r = r->next) verdict = mcpi_flat_rule_fits(w, r, v);
+    return verdict;
+}
+
 /* Applies k->next: the verdict, or MCPI_PUSHED when that takes a frame. */
 static int mcpi_apply(mcpi_checker *k)
 {
@@ -7231,6 +7338,10 @@ static int mcpi_apply(mcpi_checker *k)
     mcpi_mark mark = mcpi_mark_set(k->work.arena);
     bool ok;
     if (!mcpi_spend(&k->work, 1)) return MCPI_FITS_NOT;
+    if (MCPI_FAST && x->height && n->mode == MCPI_QUIET && !(n->place == MCPI_SAME && up && up->marks)) {
+        int verdict = mcpi_flat(&k->work, x, n->v);
+        if (verdict != MCPI_PUSHED) return verdict;
+    }
     ok = mcpi_type_fits(&k->work, x, n->v);
     for (r = x->asserts; r && ok; r = r->next) ok = mcpi_spend(&k->work, 1) && mcpi_assert_fits(&k->work, r, n->v);
     if (ok ? !x->rules : n->mode == MCPI_QUIET) return ok ? MCPI_FITS : MCPI_FITS_NOT;

@@ -320,7 +320,7 @@ TEST(drafts)
         { "{" D4 "\"exclusiveMaximum\":true}", "5", 1 }, { "{" D4 "\"type\":\"integer\"}", "1.0", 0 }, { "{" D4 "\"type\":\"integer\"}", "1", 1 }, { "{" D4 "\"type\":\"integer\"}", "1e2", 0 },
         { "{" D6 "\"type\":\"integer\"}", "1.0", 1 }, { "{" D4 "\"const\":1}", "2", 1 }, { "{" D6 "\"const\":1}", "2", 0 }, { "{" D4 "\"contains\":false}", "[1]", 1 }, { "{" D6 "\"contains\":false}", "[1]", 0 },
         { "{" D6 "\"if\":true,\"then\":false}", "1", 1 }, { "{" D7 "\"if\":true,\"then\":false}", "1", 0 }, { "{" D7 "\"items\":[{\"type\":\"null\"}],\"additionalItems\":false}", "[null,1]", 0 },
-        { "{" D7 "\"items\":[{\"type\":\"null\"}]}", "[null,1]", 1 }, { "{" D7 "\"items\":{\"type\":\"null\"},\"additionalItems\":false}", "[null]", 1 }, { "{" D7 "\"dependencies\":{\"a\":[\"b\"]}}", "{\"a\":1}", 0 },
+        { "{" D7 "\"items\":[{\"type\":\"null\"}]}", "[null,1]", 1 }, { "{" D7 "\"items\":[]}", "[1]", 1 }, { "{" D7 "\"items\":{\"type\":\"null\"},\"additionalItems\":false}", "[null]", 1 }, { "{" D7 "\"dependencies\":{\"a\":[\"b\"]}}", "{\"a\":1}", 0 },
         { "{" D7 "\"$ref\":\"#/definitions/a\",\"type\":\"null\",\"definitions\":{\"a\":{}}}", "1", 1 }, { "{" D19 "\"$ref\":\"#/definitions/a\",\"type\":\"null\",\"definitions\":{\"a\":{}}}", "1", 0 },
         { "{" D7 "\"$id\":\"http://x/y\",\"definitions\":{\"a\":{\"$id\":\"#b\",\"type\":\"null\"}},\"properties\":{\"z\":{\"$ref\":\"#b\"}}}", "{\"z\":1}", 0 },
         { "{" D4 "\"id\":\"http://x/y\",\"definitions\":{\"a\":{\"id\":\"z\",\"type\":\"null\"}},\"properties\":{\"z\":{\"$ref\":\"http://x/z\"}}}", "{\"z\":1}", 0 },
