@@ -725,7 +725,8 @@ MCP_API int  mcp_server_changed(mcp_server *s, unsigned what);
 MCP_API int  mcp_server_updated(mcp_server *s, const char *uri);
 /* A method or notification of your own, or in place of a built-in one (a list that is computed), except initialize,
    notifications/initialized, ping, server/discover, subscriptions/listen and notifications/cancelled. A
-   notification's request cannot be answered. fn NULL takes it away. */
+   notification's request cannot be answered. fn NULL takes it away. MCP_OK; MCP_ERR_ARGUMENT: one of those, or no name;
+   MCP_ERR_MEMORY; MCP_ERR_UNKNOWN: there is none to take away. */
 MCP_API int  mcp_server_method (mcp_server *s, const char *method, mcp_req_fn fn, void *user);
 /* Sends a notification to one legacy peer, or to all of them (to NULL). params: JSON object text or NULL.
    MCP_ERR_MISUSE when `to` never sent notifications/initialized: the modern era has no notification that belongs to
@@ -849,9 +850,11 @@ MCP_API int  mcp_req_add_resource(mcp_req *r, const char *uri, const char *mime,
                                   bool binary);
 MCP_API int  mcp_req_add_link    (mcp_req *r, const char *uri, const char *name, const char *mime);
 MCP_API int  mcp_req_add_json    (mcp_req *r, const char *block, size_t len);     /* any other content block */
-/* prompts: who says what is added from here on: "user" (the default) or "assistant" */
+/* prompts: who says what is added from here on: "user" (the default) or "assistant"; MCP_OK, MCP_ERR_ARGUMENT for any
+   other, or why r cannot be answered */
 MCP_API int  mcp_req_role        (mcp_req *r, const char *role);
-/* Caching hints for this answer, in place of the server's or the resource's: lists and resources. */
+/* Caching hints for this answer, in place of the server's or the resource's: lists and resources. MCP_OK, or why r
+   cannot be answered. */
 MCP_API int  mcp_req_cache       (mcp_req *r, int ttl_ms, int scope);
 /* The answer to a completion, which has no content; MCP_ERR_MISUSE elsewhere. Best first: at most 100 of the n values
    go out. total: how many there are, or -1. more: there are more than these.
@@ -917,7 +920,9 @@ MCP_API int  mcp_req_elicit    (mcp_req *r, const char *key, const char *message
 MCP_API int  mcp_req_elicit_url(mcp_req *r, const char *key, const char *message, const char *url);
 MCP_API int  mcp_server_elicited(mcp_server *s, const char *url);
 /* A JSON value of the handler's own that the next run finds by mcp_req_kept (NULL: nothing), until it keeps another;
-   NULL: nothing. A modern client carries it: it cannot change it, but it can read it. */
+   NULL: nothing. A modern client carries it: it cannot change it, but it can read it. keep: MCP_OK, MCP_ERR_ARGUMENT
+   (no JSON), MCP_ERR_MEMORY, MCP_ERR_MISUSE, or as mcp_req_ask where the state that came does not fit. kept lives until
+   the handler returns. */
 MCP_API int  mcp_req_keep      (mcp_req *r, const char *json);
 MCP_API const mcp_json *mcp_req_kept(mcp_req *r);
 #endif /* MCP_NO_SERVER */
@@ -1292,10 +1297,16 @@ static void mcpi_say_bytes(mcpi_said *t, const char *s, size_t n)
     t->len += n;
 }
 
+/* Writes the digits of a number before `end`, at most 20, and returns the first. */
+static char *mcpi_to_decimal(char *end, uint64_t u)
+{
+    do *--end = (char)('0' + (int)(u % 10)); while ((u /= 10) != 0);
+    return end;
+}
+
 static void mcpi_say_number(mcpi_said *t, uint64_t u, bool negative)
 {
-    char digits[21], *p = digits + sizeof digits;
-    do *--p = (char)('0' + (int)(u % 10)); while ((u /= 10) != 0);
+    char digits[21], *p = mcpi_to_decimal(digits + sizeof digits, u);
     if (negative) *--p = '-';
     mcpi_say_bytes(t, p, (size_t)(digits + sizeof digits - p));
 }
@@ -3259,8 +3270,7 @@ void mcp_put_str(mcp_writer *w, const char *key, const char *s)
 
 static void mcpi_put_integer(mcp_writer *w, const char *key, uint64_t u, bool negative)
 {
-    char digits[24], *end = digits + sizeof digits, *p = end;
-    do *--p = (char)('0' + (int)(u % 10)); while ((u /= 10) != 0);
+    char digits[24], *end = digits + sizeof digits, *p = mcpi_to_decimal(end, u);
     if (negative) *--p = '-';
     mcpi_put_splice(w, key, p, (size_t)(end - p));
 }
@@ -14170,46 +14180,34 @@ static int mcpi_may_watch(mcp_req *r, const mcp_json *uri)
     return mcpi_req_open(r) == MCP_OK ? rc : MCP_ERR_UNKNOWN;
 }
 
-static void mcpi_do_listen(mcp_req *r)
+/* What a listen asks for and this server tells: into r->filter. */
+static void mcpi_listen_lists(mcp_req *r, const mcp_json *filter)
 {
-    const mcp_json *f = mcp_json_get(r->params, "notifications"), *uris;
-    const char *fault = mcpi_filter_fault(f);
-    char text[96];
-    int kind, rc = MCP_OK;
-    mcp_writer *w;
-    if (fault) {
-        mcpi_say(text, sizeof text, "the filter is malformed: %s", fault);
-        mcpi_refuse(r, MCPI_INVALID_PARAMS, text);
-        return;
-    }
+    int kind;
     for (kind = 0; kind <= MCPI_PROMPTS; kind++)
-        if (mcp_json_bool(mcp_json_get(f, mcpi_word_at(mcpi_filter_flags, kind)), false)
+        if (mcp_json_bool(mcp_json_get(filter, mcpi_word_at(mcpi_filter_flags, kind)), false)
             && mcpi_offers(r->s, kind, "listChanged"))
             r->filter |= 1u << kind;
-    if (r->batch) {                         /* all other answers would wait for its end */
-        mcpi_refuse(r, MCPI_INVALID_REQUEST, "subscriptions/listen must not be part of a batch");
-        return;
+}
+
+/* Watches its URIs, but what the caller may not see. MCP_OK, MCP_ERR_MEMORY or MCP_ERR_LIMIT. */
+static int mcpi_listen_watch(mcp_req *r, const mcp_json *uris)
+{
+    int rc = MCP_OK;
+    mcp_json_each(u, uris) {
+        if (rc == MCP_OK) rc = mcpi_may_watch(r, u);
+        else break;
+        if (rc == MCP_OK) rc = mcpi_sub_add(r->conn, r, u);
+        else if (rc == MCP_ERR_UNKNOWN) rc = MCP_OK;
     }
-    mcpi_tell_changes(r->s);                /* what changed before is no news to this one */
-    if (!mcp_req_defer(r)) {
-        mcpi_refuse_memory(r);
-        return;
-    }
-    uris = mcp_json_at(r->params, "/notifications/resourceSubscriptions");         /* the copy */
-    if (!mcpi_offers(r->s, MCPI_RESOURCES, "subscribe")) uris = NULL;
-    mcp_json_each(u, uris)
-        if (rc == MCP_OK) {
-            rc = mcpi_may_watch(r, u);
-            if (rc == MCP_OK) rc = mcpi_sub_add(r->conn, r, u);
-            else if (rc == MCP_ERR_UNKNOWN) rc = MCP_OK;
-        }
-    if (rc != MCP_OK) {
-        mcpi_refuse_sub(r, rc);
-        return;
-    }
-    if (mcpi_req_open(r) != MCP_OK) return;
-    r->listen = true;
-    w = mcpi_note_begin(r->stream, mcpi_changes);
+    return rc;
+}
+
+/* The first message of a subscription: what has been agreed to. */
+static void mcpi_listen_acknowledge(mcp_req *r, const mcp_json *uris)
+{
+    mcp_writer *w = mcpi_note_begin(r->stream, mcpi_changes);
+    int kind;
     mcpi_put_subscription(w, r->id);
     mcp_put_object(w, "notifications");
     for (kind = 0; kind <= MCPI_PROMPTS; kind++)
@@ -14225,6 +14223,39 @@ static void mcpi_do_listen(mcp_req *r)
     }
     mcp_put_end(w);
     (void)mcpi_conn_broke(r->conn, mcpi_note_end(r->s, r->stream, false));
+}
+
+static void mcpi_do_listen(mcp_req *r)
+{
+    const mcp_json *filter = mcp_json_get(r->params, "notifications"), *uris;
+    const char *fault = mcpi_filter_fault(filter);
+    char text[96];
+    int rc;
+    if (fault) {
+        mcpi_say(text, sizeof text, "the filter is malformed: %s", fault);
+        mcpi_refuse(r, MCPI_INVALID_PARAMS, text);
+        return;
+    }
+    if (r->batch) {                         /* all other answers would wait for its end */
+        mcpi_refuse(r, MCPI_INVALID_REQUEST, "subscriptions/listen must not be part of a batch");
+        return;
+    }
+    mcpi_listen_lists(r, filter);
+    mcpi_tell_changes(r->s);                /* what changed before is no news to this one */
+    if (!mcp_req_defer(r)) {
+        mcpi_refuse_memory(r);
+        return;
+    }
+    uris = mcp_json_at(r->params, "/notifications/resourceSubscriptions");         /* the copy */
+    if (!mcpi_offers(r->s, MCPI_RESOURCES, "subscribe")) uris = NULL;
+    rc = mcpi_listen_watch(r, uris);
+    if (rc != MCP_OK) {
+        mcpi_refuse_sub(r, rc);
+        return;
+    }
+    if (mcpi_req_open(r) != MCP_OK) return;
+    r->listen = true;
+    mcpi_listen_acknowledge(r, uris);
 }
 
 /* resources/subscribe and resources/unsubscribe, of the legacy era:
@@ -15041,16 +15072,33 @@ static int64_t mcpi_wall_clock(const mcp_server *s)
 #endif
 }
 
-static int mcpi_key_order(const void *a, const void *b)
+static bool mcpi_key_before(const mcp_json *x, const mcp_json *y)
 {
-    const mcp_json *x = *(const mcp_json *const *)a, *y = *(const mcp_json *const *)b;
     int d = memcmp(x->u.text, y->u.text, x->n < y->n ? x->n : y->n);
-    if (d == 0 && x->n != y->n) return x->n < y->n ? -1 : 1;
-    return d ? d : x < y ? -1 : x > y;
+    if (d == 0 && x->n != y->n) return x->n < y->n;
+    return d ? d < 0 : x < y;
+}
+
+/* A heapsort: it takes no memory of its own, as qsort may. */
+static void mcpi_keys_sort(const mcp_json **k, size_t n)
+{
+    size_t root = n / 2, end = n, at, child;
+    while (end > 1) {
+        const mcp_json *x;
+        if (root) x = k[--root];
+        else { x = k[--end]; k[end] = k[0]; }
+        for (at = root; (child = 2 * at + 1) < end; at = child) {
+            if (child + 1 < end && mcpi_key_before(k[child], k[child + 1])) child++;
+            if (!mcpi_key_before(x, k[child])) break;
+            k[at] = k[child];
+        }
+        k[at] = x;
+    }
 }
 
 /* Hashes a value so that two that say the same, in whatever order, have the same hash. `top`: it is params, of which
-   what differs from round to round is left out. false: no memory. */
+   what differs from round to round is left out. It calls itself as deep as what the reader took, MCP_MAX_DEPTH. false:
+   no memory. */
 static bool mcpi_digest(mcpi_sha *c, mcp_arena *a, const mcp_json *v, bool top)
 {
     static const char other[] = "_meta\0" "inputResponses\0" "requestState\0";
@@ -15070,7 +15118,7 @@ static bool mcpi_digest(mcpi_sha *c, mcp_arena *a, const mcp_json *v, bool top)
         keys = (const mcp_json **)mcp_arena_alloc(a, v->n * sizeof *keys);
         if (!keys) return false;
         mcpi_each_key(k, left, v) keys[i++] = k;
-        qsort(keys, v->n, sizeof *keys, mcpi_key_order);
+        mcpi_keys_sort(keys, v->n);
         for (i = 0; i < v->n; i++) {
             if (top && strlen(keys[i]->u.text) == keys[i]->n && mcpi_word_of(other, keys[i]->u.text) >= 0) continue;
             if (!mcpi_digest(c, a, keys[i], false) || !mcpi_digest(c, a, keys[i] + 1, false)) return false;
@@ -16056,15 +16104,15 @@ static int mcpi_stick_no_memory(mcp_server *s)
 
 /* What a program says of itself and of its tools, in a mixture of plain strings and JSON, written as one JSON object.
    The first mistake sticks. */
-typedef struct mcpi_form {
+typedef struct mcpi_decl {
     mcp_server *s;
     const char *whose;                      /* for sentences */
     mcp_arena arena;
     mcp_writer w;
     int status;
-} mcpi_form;
+} mcpi_decl;
 
-static void mcpi_form_begin(mcpi_form *f, mcp_server *s, const char *whose)
+static void mcpi_decl_begin(mcpi_decl *f, mcp_server *s, const char *whose)
 {
     f->s = s;
     f->whose = whose;
@@ -16074,24 +16122,24 @@ static void mcpi_form_begin(mcpi_form *f, mcp_server *s, const char *whose)
     mcp_put_object(&f->w, NULL);
 }
 
-static void mcpi_form_no_memory(mcpi_form *f)
+static void mcpi_decl_no_memory(mcpi_decl *f)
 {
     if (f->status == MCP_OK) f->status = mcpi_server_fail(f->s, MCP_ERR_MEMORY, "%s: %s", f->whose, mcpi_no_memory);
 }
 
-static void mcpi_form_free(mcpi_form *f)
+static void mcpi_decl_free(mcpi_decl *f)
 {
     mcp_writer_free(&f->w);
     mcp_arena_free(&f->arena);
 }
 
 /* A value of the type that a field must have; NULL: there is none, or it is wrong. */
-static const mcp_json *mcpi_form_parse(mcpi_form *f, mcp_arena *a, const char *key, const char *json, mcp_type type)
+static const mcp_json *mcpi_decl_parse(mcpi_decl *f, mcp_arena *a, const char *key, const char *json, mcp_type type)
 {
     size_t pos = 0;
     const mcp_json *v = json && f->status == MCP_OK ? mcp_json_parse(a, json, MCP_NTS, &pos) : NULL;
     if (!json || f->status != MCP_OK || mcp_json_type(v) == type) return v;
-    if (!v && pos == MCP_NTS) mcpi_form_no_memory(f);
+    if (!v && pos == MCP_NTS) mcpi_decl_no_memory(f);
     else if (!v)
         f->status = mcpi_server_fail(f->s, MCP_ERR_ARGUMENT, "%s: %s is not JSON: byte %z", f->whose, key, pos);
     else f->status = mcpi_server_fail(f->s, MCP_ERR_ARGUMENT, "%s: %s is not an %s", f->whose, key,
@@ -16099,19 +16147,19 @@ static const mcp_json *mcpi_form_parse(mcpi_form *f, mcp_arena *a, const char *k
     return NULL;
 }
 
-static void mcpi_form_json(mcpi_form *f, const char *key, const char *json, mcp_type type)
+static void mcpi_decl_json(mcpi_decl *f, const char *key, const char *json, mcp_type type)
 {
-    const mcp_json *v = mcpi_form_parse(f, &f->arena, key, json, type);
+    const mcp_json *v = mcpi_decl_parse(f, &f->arena, key, json, type);
     if (v) mcp_put_json(&f->w, key, v);
 }
 
-static void mcpi_form_str(mcpi_form *f, const char *key, const char *s)
+static void mcpi_decl_str(mcpi_decl *f, const char *key, const char *s)
 {
     if (s) mcp_put_str(&f->w, key, s);
 }
 
 /* A copy of the whole text, or NULL and the status. */
-static char *mcpi_form_end(mcpi_form *f, size_t *len)
+static char *mcpi_decl_end(mcpi_decl *f, size_t *len)
 {
     const char *text;
     char *copy = NULL;
@@ -16126,7 +16174,7 @@ static char *mcpi_form_end(mcpi_form *f, size_t *len)
 }
 
 /* What is taken as it is, but not everybody will. */
-static void mcpi_form_warn(mcpi_form *f, bool odd, const char *why)
+static void mcpi_decl_warn(mcpi_decl *f, bool odd, const char *why)
 {
     char text[256];
     if (!odd || f->s->d.log.level < 1) return;
@@ -16135,9 +16183,9 @@ static void mcpi_form_warn(mcpi_form *f, bool odd, const char *why)
 }
 
 /* The input schema, made to say that it describes an object. */
-static const mcp_json *mcpi_form_schema(mcpi_form *f, const char *json)
+static const mcp_json *mcpi_decl_schema(mcpi_decl *f, const char *json)
 {
-    const mcp_json *schema = mcpi_form_parse(f, &f->arena, "inputSchema", json ? json : "{}", MCP_JSON_OBJECT);
+    const mcp_json *schema = mcpi_decl_parse(f, &f->arena, "inputSchema", json ? json : "{}", MCP_JSON_OBJECT);
     const mcp_json *type = mcp_json_get(schema, "type");
     if (type && !mcpi_is(type, "object"))
         f->status = mcpi_server_fail(f->s, MCP_ERR_ARGUMENT, "%s: inputSchema: type is not \"object\"", f->whose);
@@ -16149,11 +16197,11 @@ static const mcp_json *mcpi_form_schema(mcpi_form *f, const char *json)
 }
 
 /* Members of the program's own; those that have a field are refused, since they would come twice. */
-static void mcpi_form_extra(mcpi_form *f, const char *json)
+static void mcpi_decl_extra(mcpi_decl *f, const char *json)
 {
     static const char own[] =
         "name\0" "title\0" "description\0" "inputSchema\0" "outputSchema\0" "annotations\0" "icons\0" "_meta\0";
-    mcp_json_each(v, mcpi_form_parse(f, &f->arena, "extra", json, MCP_JSON_OBJECT)) {
+    mcp_json_each(v, mcpi_decl_parse(f, &f->arena, "extra", json, MCP_JSON_OBJECT)) {
         const char *key = mcp_json_key(v);
         if (mcpi_word_of(own, key) < 0) mcp_put_json(&f->w, key, v);
         else
@@ -16163,17 +16211,17 @@ static void mcpi_form_extra(mcpi_form *f, const char *json)
 }
 
 /* What all entries have. */
-static void mcpi_form_named(mcpi_form *f, const char *name, const char *title, const char *description)
+static void mcpi_decl_named(mcpi_decl *f, const char *name, const char *title, const char *description)
 {
-    mcpi_form_str(f, "name", name);
-    mcpi_form_str(f, "title", title);
-    mcpi_form_str(f, "description", description);
+    mcpi_decl_str(f, "name", name);
+    mcpi_decl_str(f, "title", title);
+    mcpi_decl_str(f, "description", description);
 }
 
-static void mcpi_form_looks(mcpi_form *f, const char *icons, const char *meta)
+static void mcpi_decl_looks(mcpi_decl *f, const char *icons, const char *meta)
 {
-    mcpi_form_json(f, "icons", icons, MCP_JSON_ARRAY);
-    mcpi_form_json(f, "_meta", meta, MCP_JSON_OBJECT);
+    mcpi_decl_json(f, "icons", icons, MCP_JSON_ARRAY);
+    mcpi_decl_json(f, "_meta", meta, MCP_JSON_OBJECT);
 }
 
 /* An entry would be listed under another name than the one it is found by. */
@@ -16189,14 +16237,14 @@ static bool mcpi_name_is_utf8(const char *name)
 }
 
 /* Begins an entry: what it is called, and the form for its object. NULL: the status is in f. */
-static mcpi_feature *mcpi_feature_begin(mcpi_form *f, mcp_server *s, int kind, const char *name, mcp_req_fn fn,
+static mcpi_feature *mcpi_feature_begin(mcpi_decl *f, mcp_server *s, int kind, const char *name, mcp_req_fn fn,
                                         char *whose, size_t cap)
 {
     static const char kinds[] = "tool\0" "resource\0" "prompt\0" "template\0";
     const char *what = mcpi_word_at(kinds, kind);
     mcpi_feature *x = NULL;
     mcpi_say(whose, cap, "%s \"%.*s\"", what, 128, name ? name : "");
-    mcpi_form_begin(f, s, whose);
+    mcpi_decl_begin(f, s, whose);
     if (!name || !*name) f->status = mcpi_server_fail(s, MCP_ERR_ARGUMENT, "a %s without a name", what);
     else if (!mcpi_name_is_utf8(name))
         f->status = mcpi_server_fail(s, MCP_ERR_ARGUMENT, "%s: its name is not UTF-8", whose);
@@ -16209,7 +16257,7 @@ static mcpi_feature *mcpi_feature_begin(mcpi_form *f, mcp_server *s, int kind, c
             x->named.len = strlen(name);
             x->named.name = mcpi_strdup(&s->alloc, name, x->named.len);
         }
-        if (!x || !x->named.name) mcpi_form_no_memory(f);
+        if (!x || !x->named.name) mcpi_decl_no_memory(f);
     }
     if (!x) return NULL;
     x->kind = kind;
@@ -16222,10 +16270,10 @@ static mcpi_feature *mcpi_feature_begin(mcpi_form *f, mcp_server *s, int kind, c
 }
 
 /* A copy of something of the entry's. */
-static char *mcpi_form_copy(mcpi_form *f, const void *bytes, size_t n)
+static char *mcpi_decl_copy(mcpi_decl *f, const void *bytes, size_t n)
 {
     char *copy = mcpi_strdup(&f->s->alloc, (const char *)bytes, n);
-    if (!copy) mcpi_form_no_memory(f);
+    if (!copy) mcpi_decl_no_memory(f);
     return copy;
 }
 
@@ -16238,7 +16286,7 @@ static const mcp_json *mcpi_required_name(const mcp_json *v)
 }
 
 /* The names of required arguments, packed: a length, the name, a NUL. */
-static void mcpi_feature_required(mcpi_form *f, mcpi_feature *x, const mcp_json *list)
+static void mcpi_feature_required(mcpi_decl *f, mcpi_feature *x, const mcp_json *list)
 {
     size_t n = 0, k;
     char *p;
@@ -16247,7 +16295,7 @@ static void mcpi_feature_required(mcpi_form *f, mcpi_feature *x, const mcp_json 
         if (mcpi_required_name(v)) n += sizeof k + mcp_json_size(mcpi_required_name(v)) + 1;
     if (n == 0) return;
     p = x->required = (char *)mcpi_alloc(&f->s->alloc, n);
-    if (!p) { mcpi_form_no_memory(f); return; }
+    if (!p) { mcpi_decl_no_memory(f); return; }
     x->required_len = n;
     mcp_json_each(v, list)
         if (mcpi_required_name(v)) {
@@ -16315,9 +16363,9 @@ static bool mcpi_method_have(mcp_server *s, const char *name, unsigned flags, in
 }
 
 /* The method that an entry is used by. */
-static void mcpi_feature_method(mcpi_form *f, const char *name, void (*run)(mcp_req *))
+static void mcpi_feature_method(mcpi_decl *f, const char *name, void (*run)(mcp_req *))
 {
-    if (f->status == MCP_OK && !mcpi_method_have(f->s, name, 0, 0, run)) mcpi_form_no_memory(f);
+    if (f->status == MCP_OK && !mcpi_method_have(f->s, name, 0, 0, run)) mcpi_decl_no_memory(f);
 }
 
 static bool mcpi_have_resources(mcp_server *s, void (*read)(mcp_req *))
@@ -16327,7 +16375,7 @@ static bool mcpi_have_resources(mcp_server *s, void (*read)(mcp_req *))
            mcpi_method_have(s, "resources/unsubscribe", MCPI_ONLY_LEGACY, 0, mcpi_do_subscribe);
 }
 
-static void mcpi_feature_completes(mcpi_form *f, mcpi_feature *x, mcp_req_fn complete)
+static void mcpi_feature_completes(mcpi_decl *f, mcpi_feature *x, mcp_req_fn complete)
 {
     x->complete = complete;
     if (!complete) return;
@@ -16336,24 +16384,24 @@ static void mcpi_feature_completes(mcpi_form *f, mcpi_feature *x, mcp_req_fn com
 }
 
 /* Ends what begin began: the entry is in its list, complete, or it is not there at all. */
-static int mcpi_feature_end(mcpi_form *f, mcpi_feature *x)
+static int mcpi_feature_end(mcpi_decl *f, mcpi_feature *x)
 {
     mcp_server *s = f->s;
     if (x) {
-        x->text = mcpi_form_end(f, &x->len);
-        if (f->status == MCP_OK && mcpi_list_put(s, x) != MCP_OK) mcpi_form_no_memory(f);
+        x->text = mcpi_decl_end(f, &x->len);
+        if (f->status == MCP_OK && mcpi_list_put(s, x) != MCP_OK) mcpi_decl_no_memory(f);
         if (f->status == MCP_OK) s->changed |= 1u << (x->kind == MCPI_TEMPLATES ? MCPI_RESOURCES : x->kind);
         else mcpi_feature_release(s, x);
     }
-    mcpi_form_free(f);
+    mcpi_decl_free(f);
     return mcpi_stick(s, f->status);
 }
 
 #ifndef MCP_NO_VALIDATE
 /* Compiles a schema of a tool's, and logs what of it is not enforced. NULL: there is none, or it is refused. */
-static const mcp_schema *mcpi_form_compile(mcpi_form *f, mcpi_feature *x, const char *key, const char *json)
+static const mcp_schema *mcpi_decl_compile(mcpi_decl *f, mcpi_feature *x, const char *key, const char *json)
 {
-    const mcp_json *v = json ? mcp_json_copy(&x->schemas, mcpi_form_parse(f, &f->arena, key, json, MCP_JSON_OBJECT)) : NULL;
+    const mcp_json *v = json ? mcp_json_copy(&x->schemas, mcpi_decl_parse(f, &f->arena, key, json, MCP_JSON_OBJECT)) : NULL;
     const char *why = mcp_strerror(MCP_ERR_MEMORY), *line, *end;
     const mcp_schema *schema;
     char text[640];
@@ -16373,7 +16421,7 @@ static const char mcpi_sure[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstu
 
 int mcp_server_tool(mcp_server *s, const mcp_tool *t)
 {
-    mcpi_form f;
+    mcpi_decl f;
     mcpi_feature *x;
     const mcp_json *schema;
     char whose[160];
@@ -16381,18 +16429,18 @@ int mcp_server_tool(mcp_server *s, const mcp_tool *t)
     x = mcpi_feature_begin(&f, s, MCPI_TOOLS, t->name, t->fn, whose, sizeof whose);
     if (x) {
         x->user = t->user;
-        mcpi_form_warn(&f, strlen(t->name) > 128 || t->name[strspn(t->name, mcpi_sure)],
+        mcpi_decl_warn(&f, strlen(t->name) > 128 || t->name[strspn(t->name, mcpi_sure)],
                        "some clients take only names of 1 to 128 characters of A-Z a-z 0-9 _ - .");
-        mcpi_form_named(&f, t->name, t->title, t->description);
-        schema = mcpi_form_schema(&f, t->input_schema);
-        mcpi_form_json(&f, "outputSchema", t->output_schema, MCP_JSON_OBJECT);
-        mcpi_form_json(&f, "annotations", t->annotations, MCP_JSON_OBJECT);
-        mcpi_form_looks(&f, t->icons, t->meta);
-        mcpi_form_extra(&f, t->extra);
+        mcpi_decl_named(&f, t->name, t->title, t->description);
+        schema = mcpi_decl_schema(&f, t->input_schema);
+        mcpi_decl_json(&f, "outputSchema", t->output_schema, MCP_JSON_OBJECT);
+        mcpi_decl_json(&f, "annotations", t->annotations, MCP_JSON_OBJECT);
+        mcpi_decl_looks(&f, t->icons, t->meta);
+        mcpi_decl_extra(&f, t->extra);
 #ifndef MCP_NO_VALIDATE
         (void)schema;
-        if (!s->d.trust_arguments) x->input = mcpi_form_compile(&f, x, "inputSchema", t->input_schema);
-        if (!s->d.trust_results) x->output = mcpi_form_compile(&f, x, "outputSchema", t->output_schema);
+        if (!s->d.trust_arguments) x->input = mcpi_decl_compile(&f, x, "inputSchema", t->input_schema);
+        if (!s->d.trust_results) x->output = mcpi_decl_compile(&f, x, "outputSchema", t->output_schema);
 #else
         mcpi_feature_required(&f, x, mcp_json_get(schema, "required"));
 #endif
@@ -16402,7 +16450,7 @@ int mcp_server_tool(mcp_server *s, const mcp_tool *t)
 
 int mcp_server_prompt(mcp_server *s, const mcp_prompt *p)
 {
-    mcpi_form f;
+    mcpi_decl f;
     mcpi_feature *x;
     const mcp_json *arguments;
     char whose[160];
@@ -16411,28 +16459,28 @@ int mcp_server_prompt(mcp_server *s, const mcp_prompt *p)
     if (x) {
         x->user = p->user;
         mcpi_feature_completes(&f, x, p->complete);
-        mcpi_form_named(&f, p->name, p->title, p->description);
-        mcpi_form_looks(&f, p->icons, p->meta);
-        arguments = mcpi_form_parse(&f, &f.arena, "arguments", p->arguments, MCP_JSON_ARRAY);
+        mcpi_decl_named(&f, p->name, p->title, p->description);
+        mcpi_decl_looks(&f, p->icons, p->meta);
+        arguments = mcpi_decl_parse(&f, &f.arena, "arguments", p->arguments, MCP_JSON_ARRAY);
         if (arguments) mcp_put_json(&f.w, "arguments", arguments);
         mcp_json_each(v, arguments)
             if (mcp_json_type(mcp_json_get(v, "name")) != MCP_JSON_STRING && f.status == MCP_OK)
                 f.status = mcpi_server_fail(s, MCP_ERR_ARGUMENT, "%s: arguments: each is an object with a name", whose);
         mcpi_feature_required(&f, x, arguments);
-        if (p->description) x->about = mcpi_form_copy(&f, p->description, MCP_NTS);
+        if (p->description) x->about = mcpi_decl_copy(&f, p->description, MCP_NTS);
         mcpi_feature_method(&f, "prompts/get", mcpi_do_prompts_get);
     }
     return mcpi_feature_end(&f, x);
 }
 
-static void mcpi_form_data(mcpi_form *f, mcpi_feature *x, const mcp_resource *d)
+static void mcpi_decl_data(mcpi_decl *f, mcpi_feature *x, const mcp_resource *d)
 {
     bool text = d->data && (d->data_size == MCP_NTS || (!d->data_size && !d->binary));
     size_t n = text ? strlen((const char *)d->data) : d->data_size;
     int64_t size = d->data ? (int64_t)n : d->size;
     if (size > 0 || d->data) mcp_put_int(&f->w, "size", size);
     if (!d->data) return;
-    x->data = mcpi_form_copy(f, d->data, n);
+    x->data = mcpi_decl_copy(f, d->data, n);
     x->data_len = n;
     x->has_data = true;
     x->binary = d->binary;
@@ -16443,7 +16491,7 @@ static void mcpi_no_fn(mcp_req *r, void *user) { (void)r; (void)user; }
 
 int mcp_server_resource(mcp_server *s, const mcp_resource *d)
 {
-    mcpi_form f;
+    mcpi_decl f;
     mcpi_feature *x;
     mcpi_part part[MCPI_PARTS_MAX];
     char whose[160];
@@ -16460,18 +16508,18 @@ int mcp_server_resource(mcp_server *s, const mcp_resource *d)
         if (is_template && mcpi_template_cut(d->uri, part) < 1)
             f.status = mcpi_server_fail(s, MCP_ERR_ARGUMENT,
                                         "%s: only {name}, {+name} and {/name} are known, in at most 60 parts", whose);
-        mcpi_form_warn(&f, !is_template && !mcpi_field_uri(d->uri, strlen(d->uri)),
+        mcpi_decl_warn(&f, !is_template && !mcpi_field_uri(d->uri, strlen(d->uri)),
                        "this is no URI: it needs a scheme, and no blanks");
-        mcpi_form_str(&f, is_template ? "uriTemplate" : "uri", d->uri);
-        mcpi_form_named(&f, d->name ? d->name : d->uri, d->title, d->description);
-        mcpi_form_looks(&f, d->icons, d->meta);
-        mcpi_form_str(&f, "mimeType", d->mime);
-        mcpi_form_json(&f, "annotations", d->annotations, MCP_JSON_OBJECT);
-        if (!is_template) mcpi_form_data(&f, x, d);
+        mcpi_decl_str(&f, is_template ? "uriTemplate" : "uri", d->uri);
+        mcpi_decl_named(&f, d->name ? d->name : d->uri, d->title, d->description);
+        mcpi_decl_looks(&f, d->icons, d->meta);
+        mcpi_decl_str(&f, "mimeType", d->mime);
+        mcpi_decl_json(&f, "annotations", d->annotations, MCP_JSON_OBJECT);
+        if (!is_template) mcpi_decl_data(&f, x, d);
         else if (d->data && f.status == MCP_OK)
             f.status = mcpi_server_fail(s, MCP_ERR_ARGUMENT, "%s: a template has fn, and no data", whose);
-        if (d->mime) x->about = mcpi_form_copy(&f, d->mime, MCP_NTS);
-        if (f.status == MCP_OK && !mcpi_have_resources(s, mcpi_do_read)) mcpi_form_no_memory(&f);
+        if (d->mime) x->about = mcpi_decl_copy(&f, d->mime, MCP_NTS);
+        if (f.status == MCP_OK && !mcpi_have_resources(s, mcpi_do_read)) mcpi_decl_no_memory(&f);
     }
     return mcpi_feature_end(&f, x);
 }
@@ -16576,24 +16624,24 @@ static void mcpi_timers_run(mcp_server *s)
 /* What stays the same in all results: who we are. */
 static bool mcpi_describe(mcp_server *s, const mcp_server_desc *d)
 {
-    mcpi_form f;
+    mcpi_decl f;
     size_t n;
-    mcpi_form_begin(&f, s, "server");
+    mcpi_decl_begin(&f, s, "server");
     mcp_put_str(&f.w, "name", d->name ? d->name : "");
     mcp_put_str(&f.w, "version", d->version ? d->version : "");
-    mcpi_form_str(&f, "title", d->title);
-    mcpi_form_str(&f, "description", d->description);
-    mcpi_form_str(&f, "websiteUrl", d->website);
-    mcpi_form_json(&f, "icons", d->icons, MCP_JSON_ARRAY);
-    s->caps = mcpi_form_parse(&f, &s->fixed, "capabilities", d->capabilities, MCP_JSON_OBJECT);
+    mcpi_decl_str(&f, "title", d->title);
+    mcpi_decl_str(&f, "description", d->description);
+    mcpi_decl_str(&f, "websiteUrl", d->website);
+    mcpi_decl_json(&f, "icons", d->icons, MCP_JSON_ARRAY);
+    s->caps = mcpi_decl_parse(&f, &s->fixed, "capabilities", d->capabilities, MCP_JSON_OBJECT);
     (void)mcpi_stick(s, f.status);
     f.status = MCP_OK;                      /* a mistake in these is told by run; there is a server all the same */
-    s->info = mcpi_form_end(&f, &n);
-    mcpi_form_free(&f);
-    mcpi_form_begin(&f, s, "server");
+    s->info = mcpi_decl_end(&f, &n);
+    mcpi_decl_free(&f);
+    mcpi_decl_begin(&f, s, "server");
     if (s->info) mcpi_put_splice(&f.w, "io.modelcontextprotocol/serverInfo", s->info, n);
-    s->meta = mcpi_form_end(&f, &s->meta_len);
-    mcpi_form_free(&f);
+    s->meta = mcpi_decl_end(&f, &s->meta_len);
+    mcpi_decl_free(&f);
     if (d->instructions) s->instructions = mcpi_strdup(&s->alloc, d->instructions, MCP_NTS);
     return s->info && s->meta && (!d->instructions || s->instructions);
 }
@@ -16669,11 +16717,26 @@ static void mcpi_server_open(mcp_server *s, const mcp_server_desc *d)
 #endif
 }
 
+static void mcpi_registry_free(mcp_server *s)
+{
+    size_t i;
+    int kind;
+    for (kind = 0; kind < MCPI_KINDS; kind++) {
+        mcpi_list *l = &s->lists[kind];
+        for (i = 0; i < l->count; i++) mcpi_feature_release(s, l->at[i]);
+        mcpi_map_free(&s->alloc, &l->by_name);
+        mcpi_free(&s->alloc, l->at, l->cap * sizeof *l->at);
+    }
+    for (i = 0; i < s->methods.cells; i++)
+        if (s->methods.cell[i]) mcpi_method_free(s, (mcpi_method *)s->methods.cell[i]);
+    mcpi_map_free(&s->alloc, &s->methods);
+}
+
+/* All that waits for its end is told, then the memory goes. */
 static void mcpi_server_destroy(mcp_server *s)
 {
     mcp_allocator a = s->alloc;
-    size_t i, from = 0;
-    int kind;
+    size_t from = 0;
     mcpi_item *it;
     mcp_conn *c;
     s->freed = true;
@@ -16692,18 +16755,10 @@ static void mcpi_server_destroy(mcp_server *s)
 #ifndef MCP_NO_POSIX
     mcpi_guard_undo(&s->guard);
 #endif
-    for (kind = 0; kind < MCPI_KINDS; kind++) {
-        mcpi_list *l = &s->lists[kind];
-        for (i = 0; i < l->count; i++) mcpi_feature_release(s, l->at[i]);
-        mcpi_map_free(&a, &l->by_name);
-        mcpi_free(&a, l->at, l->cap * sizeof *l->at);
-    }
-    for (i = 0; i < s->methods.cells; i++)
-        if (s->methods.cell[i]) mcpi_method_free(s, (mcpi_method *)s->methods.cell[i]);
+    mcpi_registry_free(s);
     while (s->spare) { mcp_req *r = s->spare; s->spare = r->outer; mcpi_req_destroy(r); }
     while (s->spare_timer) { mcpi_timer *t = s->spare_timer; s->spare_timer = t->next; mcpi_free(&a, t, sizeof *t); }
     mcpi_tell_changes(s);                   /* to nobody: lets go of what was still to be told */
-    mcpi_map_free(&a, &s->methods);
     mcpi_map_free(&a, &s->watches);
     mcpi_slots_free(&s->deferred);
     mcpi_slots_free(&s->timers);
@@ -17125,6 +17180,7 @@ typedef struct mcpi_level {                 /* a blocking call at one nesting le
 typedef struct mcpi_call {
     mcpi_entry head;                        /* the user's id, and the deadline */
     mcpi_entry page;                        /* the id of a later page's request */
+    mcpi_named named;                       /* ASK, of a legacy server: its id */
     mcp_id id, wire;                        /* the user's id; what an answer has to carry now, 0: nothing */
     int64_t end; int idle, max;             /* the last moment of all; in milliseconds, -1: none */
     int status; bool said;                  /* in the done list: how it ended, and that text is the sentence */
@@ -17153,8 +17209,6 @@ typedef struct mcpi_call {
     struct mcpi_uris *uris; size_t place;   /* a legacy subscription: its URIs; a request for one of them: which */
     struct mcpi_call *next;                 /* in the pool, the done list, or a list of questions */
 } mcpi_call;
-
-#define MCPI_ASK_CHAINS 32
 
 struct mcp_client {
     int busy, nest;                         /* entries that run; user callbacks that run */
@@ -17207,7 +17261,7 @@ struct mcp_client {
     bool err_ready, box_ready;
 #endif
     mcp_client_desc d;                      /* defaults filled in; its strings are used in new only */
-    mcpi_call *asks[MCPI_ASK_CHAINS];       /* questions that were put off, by the server's id */
+    mcpi_map asks;                          /* questions of a legacy server that are open, by its id */
     mcpi_map uris;                          /* what legacy subscriptions have asked for */
     mcpi_level level[MCPI_NEST_MAX + 1];
     mcp_reply nested;                       /* for a call that is nested too deep */
@@ -17358,16 +17412,11 @@ static void mcpi_call_free(mcp_client *c, mcpi_call *k)
     c->pool = k;
 }
 
-/* Where the question with this id hangs, or would hang. */
-static mcpi_call **mcpi_ask_find(mcp_client *c, const char *id, size_t n)
+/* The question of a legacy server's with this id, or NULL. */
+static mcpi_call *mcpi_ask_find(mcp_client *c, const char *id, size_t n)
 {
-    unsigned h = 0;
-    size_t i;
-    mcpi_call **at;
-    for (i = 0; i < n; i++) h = h * 31u + (unsigned char)id[i];
-    at = &c->asks[(h ^ h >> 8) % MCPI_ASK_CHAINS];
-    while (*at && !((*at)->len[0] == n && memcmp((*at)->text, id, n) == 0)) at = &(*at)->next;
-    return at;
+    mcpi_named *x = mcpi_map_find(&c->asks, id, n);
+    return x ? (mcpi_call *)(void *)((char *)x - offsetof(mcpi_call, named)) : NULL;
 }
 
 static size_t mcpi_ask_bytes(const mcpi_call *q)
@@ -17375,13 +17424,15 @@ static size_t mcpi_ask_bytes(const mcpi_call *q)
     return q->len[0] + q->len[1] + q->len[2];
 }
 
-/* A question is over: it leaves its call, or its chain. */
+/* A question is over: it leaves its call, or the map. */
 static void mcpi_ask_free(mcp_client *c, mcpi_call *q)
 {
-    mcpi_call **at = q->owner ? &q->owner->asked : mcpi_ask_find(c, q->text, q->len[0]);
-    while (*at != q) at = &(*at)->next;
-    *at = q->next;
-    if (!q->owner) {
+    mcpi_call **at = q->owner ? &q->owner->asked : NULL;
+    if (at) {
+        while (*at != q) at = &(*at)->next;
+        *at = q->next;
+    } else {
+        mcpi_map_remove(&c->asks, &q->named);
         c->open_asks--;
         c->ask_bytes -= mcpi_ask_bytes(q);
         c->answered = mcpi_client_clock(c);
@@ -17538,8 +17589,7 @@ static void mcpi_put_text(mcp_writer *w, const char *s)
 
 static void mcpi_put_id(mcp_writer *w, mcp_id id)
 {
-    char digits[24], *end = digits + sizeof digits, *p = end;
-    do *--p = (char)('0' + (int)(id % 10)); while ((id /= 10) != 0);
+    char digits[24], *end = digits + sizeof digits, *p = mcpi_to_decimal(end, id);
     mcpi_put_bytes(w, p, (size_t)(end - p));
 }
 
@@ -17697,31 +17747,40 @@ static bool mcpi_put_call(mcp_client *c, mcp_writer *w, const mcp_call *call)
     return true;
 }
 
-/* Writes into scratch what a call asks for, as ["method",{params},{_meta},cursor], and finds the parts in
-   it. MCP_OK, or a status with its sentence. */
-static int mcpi_client_compose(mcp_client *c, const mcp_call *call, mcpi_parts *p)
+/* The members of params that the program gave, without what is the library's or has a place of its own. The cursor of a
+   list that is walked, or NULL. */
+static const mcp_json *mcpi_put_params(mcp_writer *w, const mcp_call *call, const mcp_json *params)
 {
-    mcp_writer *w = &c->scratch;
-    const mcp_json *params = NULL, *meta = NULL, *cursor = NULL, *v;
-    const char *method = mcpi_call_method(call), *fault = mcpi_call_fault(call);
-    size_t end[MCPI_PARTS], i;
-    if (fault) return mcpi_client_say(c, MCP_ERR_ARGUMENT, "%s", fault);
-    if (call->params && !(params = mcpi_client_object(c, "params", call->params))) return c->last;
-    if (call->meta && !(meta = mcpi_client_object(c, "meta", call->meta))) return c->last;
-    mcp_put_array(w, NULL);
-    mcp_put_str(w, NULL, method);
-    end[MCPI_PART_METHOD] = w->len;
-    mcp_put_object(w, NULL);
-    if (!call->method && !mcpi_put_call(c, w, call)) return c->last;
+    const mcp_json *v, *cursor = NULL;
     for (v = mcp_json_first(params); v; v = mcp_json_next(v)) {
         const char *key = mcpi_known_key(v);
         if (call->each && strcmp(key, "cursor") == 0) cursor = v;
         else if (mcpi_word_of("_meta\0inputResponses\0requestState\0", key) < 0) mcp_put_json(w, mcp_json_key(v), v);
     }
-    if (call->method && strcmp(method, "tools/call") == 0 && !mcp_json_get(params, "arguments")) {
+    if (call->method && strcmp(call->method, "tools/call") == 0 && !mcp_json_get(params, "arguments")) {
         mcp_put_object(w, "arguments");
         mcp_put_end(w);
     }
+    return cursor;
+}
+
+/* Writes into scratch what a call asks for, as ["method",{params},{_meta},cursor], and finds the parts in
+   it. MCP_OK, or a status with its sentence. */
+static int mcpi_client_compose(mcp_client *c, const mcp_call *call, mcpi_parts *p)
+{
+    mcp_writer *w = &c->scratch;
+    const mcp_json *params = NULL, *meta = NULL, *cursor;
+    const char *fault = mcpi_call_fault(call);
+    size_t end[MCPI_PARTS], i;
+    if (fault) return mcpi_client_say(c, MCP_ERR_ARGUMENT, "%s", fault);
+    if (call->params && !(params = mcpi_client_object(c, "params", call->params))) return c->last;
+    if (call->meta && !(meta = mcpi_client_object(c, "meta", call->meta))) return c->last;
+    mcp_put_array(w, NULL);
+    mcp_put_str(w, NULL, mcpi_call_method(call));
+    end[MCPI_PART_METHOD] = w->len;
+    mcp_put_object(w, NULL);
+    if (!call->method && !mcpi_put_call(c, w, call)) return c->last;
+    cursor = mcpi_put_params(w, call, params);
     mcp_put_end(w);
     end[MCPI_PART_PARAMS] = w->len;
     if (params || meta) {
@@ -17735,16 +17794,16 @@ static int mcpi_client_compose(mcp_client *c, const mcp_call *call, mcpi_parts *
     end[MCPI_PART_CURSOR] = w->len;
     mcp_put_end(w);
     if (mcp_writer_status(w) != MCP_OK) return mcpi_client_say_status(c, mcp_writer_status(w));
+    memset(p, 0, sizeof *p);
     p->at[MCPI_PART_METHOD] = w->buf + 1;
     p->len[MCPI_PART_METHOD] = end[MCPI_PART_METHOD] - 1;
     for (i = MCPI_PART_PARAMS; i <= MCPI_PART_META; i++) {  /* without the comma and the braces */
         p->at[i] = w->buf + end[i - 1] + 2;
         p->len[i] = end[i] - end[i - 1] - 3;
     }
+    if (!cursor) return MCP_OK;
     p->at[MCPI_PART_CURSOR] = w->buf + end[MCPI_PART_META] + 1;
-    p->len[MCPI_PART_CURSOR] = cursor ? end[MCPI_PART_CURSOR] - end[MCPI_PART_META] - 1 : 0;
-    p->at[MCPI_PART_STATE] = p->at[MCPI_PART_INPUT] = "";
-    p->len[MCPI_PART_STATE] = p->len[MCPI_PART_INPUT] = 0;
+    p->len[MCPI_PART_CURSOR] = end[MCPI_PART_CURSOR] - end[MCPI_PART_META] - 1;
     return MCP_OK;
 }
 
@@ -18383,7 +18442,7 @@ static bool mcpi_put_form(mcp_writer *w, const mcp_json *schema, const mcp_json 
 /* -- questions --------------------------------------------------------------------------------------------------- */
 /* A server has two ways to ask: a legacy one sends a request, a modern one answers ours with what it needs first. To
    the program both are the same callback. A question is in the table, where the program's answer finds it, and hangs
-   in one of two other places: in a chain by the server's id, where a cancel or a duplicate finds it, or with the call
+   in one of two other places: in a map by the server's id, where a cancel or a duplicate finds it, or with the call
    that needs it. */
 
 /* What the program must be able to do to be asked this; 0: some other method. */
@@ -19233,17 +19292,23 @@ static void mcpi_client_request(mcp_client *c, const mcp_msg *m)
         mcpi_client_reply(c, id, n, NULL, 0, MCPI_INVALID_PARAMS, "the client did not say that it can do this");
         return;
     }
-    if (*mcpi_ask_find(c, id, n)) {
+    if (mcpi_ask_find(c, id, n)) {
         mcpi_client_reply(c, id, n, NULL, 0, MCPI_INVALID_REQUEST, "this id is in use");
         return;
     }
     q = c->open_asks < c->d.max_pending && c->ask_bytes <= c->d.max_message
         ? mcpi_ask_new(c, id, n, m->params, needs) : NULL;
     if (!q) {
-        mcpi_client_reply(c, id, n, NULL, 0, MCPI_INTERNAL_ERROR, "too many open requests");
+        mcpi_client_reply(c, id, n, NULL, 0, MCPI_BUSY, "busy: too many requests are open");
         return;
     }
-    *mcpi_ask_find(c, q->text, q->len[0]) = q;
+    q->named.name = q->text;
+    q->named.len = q->len[0];
+    if (!mcpi_map_add(&c->d.alloc, &c->asks, &q->named)) {
+        mcpi_client_reply(c, id, n, NULL, 0, MCPI_INTERNAL_ERROR, mcp_strerror(MCP_ERR_MEMORY));
+        mcpi_call_free(c, q);
+        return;
+    }
     c->open_asks++;
     c->ask_bytes += mcpi_ask_bytes(q);
     mcpi_client_ask(c, q, m->method, m->params);
@@ -19281,7 +19346,7 @@ static void mcpi_client_taken_back(mcp_client *c, const mcp_json *id)
         else mcpi_call_fail(c, k, MCP_ERR_MEMORY, NULL);
     } else if (c->open_asks) {
         const char *s = mcpi_is_id(id) ? mcpi_client_lexeme(c, id, &n) : NULL;
-        mcpi_call *q = s ? *mcpi_ask_find(c, s, n) : NULL;
+        mcpi_call *q = s ? mcpi_ask_find(c, s, n) : NULL;
         if (q) mcpi_ask_free(c, q);
         else c->stats.unknown++;
     }
@@ -20002,6 +20067,7 @@ static void mcpi_client_destroy(mcp_client *c)
     mcpi_stream_free(&c->st);
     mcpi_slots_free(&c->slots);
     mcpi_map_free(&a, &c->uris);
+    mcpi_map_free(&a, &c->asks);
     while (c->kept_old) mcpi_kept_evict(c, c->kept_old);
     while ((k = c->pool) != NULL) {
         c->pool = k->next;
