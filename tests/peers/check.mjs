@@ -4,6 +4,7 @@ import fs from "node:fs";
 import { createRequire } from "node:module";
 import os from "node:os";
 import path from "node:path";
+import { agent } from "./agent.mjs";
 import { features } from "./features.mjs";
 
 const build = path.resolve(process.argv[2]), modules = path.resolve(process.argv[3]);
@@ -313,6 +314,7 @@ await attempt("chrome-devtools-mcp", async () => {
   const r = await mcp(["tools", "--json", "-q"], chrome, { env: { CI: "1" } });
   check("chrome-devtools-mcp: tools", r.status === 0 && json(r)?.tools?.length > 10, r);
 });
+await agent({ attempt, check, run, bin, script, scratch, modules, here });
 await features({ attempt, check, run, bin, script, scratch, modules, here });
 fs.rmSync(scratch, { recursive: true, force: true });
 console.log(`${passed} passed, ${failed} failed`);
