@@ -253,7 +253,7 @@ const calls = {
     ["get-tiny-image", {}, r => r.status === 0 && /\[image image\/png, \d+ bytes\]/.test(r.out)],
     ["get-structured-content", { location: "New York" }, r => r.status === 0 && r.out.length > 10],
     ["trigger-long-running-operation", { duration: 1, steps: 4 }, r => r.status === 0],
-    ["echo", {}, r => r.status === 1 || r.status === 4],
+    ["echo", {}, r => r.status === 2 && r.err.includes(`mcp: $: "message" is required`)],
   ],
   "server-filesystem": [
     ["write_file", { path: path.join(scratch, "from-c.txt"), content: "gr\u00fc\u00dfe\n" }, r => r.status === 0 && fs.readFileSync(path.join(scratch, "from-c.txt"), "utf8") === "gr\u00fc\u00dfe\n"],
