@@ -40,6 +40,12 @@ says 'mcp, no such command'          2 'no such command: frob'              mcp 
 says 'mcp, no server'                2 'which server'                       mcp tools
 says 'mcp call, arguments not JSON'  2 'not a JSON object'                  mcp call greet '{"name": ' -- hello_server
 says 'mcp call, arguments no object' 2 'not a JSON object'                  mcp call greet '[1]' -- hello_server
+says 'mcp call, arguments that do not fit' 2 '\$\.name: '                 mcp call greet '{"name": 7}' -- hello_server
+says 'mcp call --no-check'           1 '.'                                  mcp call --no-check greet '{"name": 7}' -- hello_server
+says 'mcp schema'                    0 '^{"type":"object","properties":{"name":{"type":"string"' mcp schema greet -- hello_server
+says 'mcp schema --profile'          0 '"type":\["string","null"\]'         mcp schema --profile openai-strict greet -- hello_server
+says 'mcp schema, no such tool'      2 'no such tool: grate'                mcp schema grate -- hello_server
+says 'mcp schema, no such profile'   2 'no such profile: grate'             mcp schema --profile grate greet -- hello_server
 says 'mcp, cannot start'             3 'cannot start "no_such_server": not found in PATH'  mcp tools no_such_server
 says 'mcp, a server that exits'      3 'exited with status 7'               mcp tools -- sh -c 'exit 7'
 says 'mcp call -t'                   5 '.'                                  mcp call -t 0.3 slow '{"ms": 20000}' -- faults_server
@@ -120,7 +126,7 @@ case $answer in *'"id":"q"'*-32601*) word=refused;; *) word=answered;; esac
 reply '"result":{"content":[{"type":"text","text":"'$word'"}]}'
 EOS
 asked 'ask_client: no such question' '^refused$'                            '' ask_client any '{}' sh "$work/curious"
-asked 'mcp call: no such question'   '^refused$'                            '' mcp call any -- sh "$work/curious"
+asked 'mcp call: no such question'   '^refused$'                            '' mcp call --no-check any -- sh "$work/curious"
 says 'mcp resources'                 0 '^file:///{path}$'                   mcp resources -- scripted_server
 check 'mcp resources: names'         grep -q '^    A file, text/plain$'     "$work/out"
 says 'mcp resources --json'          0 '^{"resources":\[{"uri":"file:///a".*"resourceTemplates":\[' mcp resources --json -- scripted_server
@@ -184,6 +190,7 @@ done <<'EOS'
 8|an error of the server|{"role":"tool","tool_call_id":"c8","content":"The call failed: no $top (error -32602)"}
 8|an image follows|{"role":"user","content":[{"type":"text","text":"From the tool mcp__pics__shot, call c7:"},{"type":"image_url","image_url":{"url":"data:image/png;base64,iVBORw0KGgo="}}]}]
 EOS
+says 'mcp schema --explain'          0 '^#.*top'                            mcp schema --explain --profile anthropic shot -- sh "$work/pictures"
 says 'agent: nobody is there'        0 'nobody answers at http://127.0.0.1:1/v1' sh -c 'echo hello | agent -u http://127.0.0.1:1/v1 -- h=hello_server'
 says 'agent: usage'                  2 '^usage: agent'                      agent
 says 'agent: no such profile'        2 '^usage: agent'                      agent -P no-such-one -- h=hello_server
