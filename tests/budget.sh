@@ -48,7 +48,7 @@ lines() { $CC -std=c99 -I. -E "$1" | grep -v '^#' | grep -c '[^[:space:]]'; }
 printf '#include <stddef.h>\n#include <stdint.h>\n#include <stdbool.h>\n' >"$work/std.c"
 cp "$work/std.c" "$work/mcp.c"; echo '#include "mcp.h"' >>"$work/mcp.c"
 most 'preprocessed lines that an include adds' "$(($(lines "$work/mcp.c") - $(lines "$work/std.c")))" 700
-most 'lines of mcp.h' "$(wc -l <mcp.h | tr -d ' ')" 22000
+most 'lines of mcp.h' "$(wc -l <mcp.h | tr -d ' ')" 23000
 for e in examples/*.c; do
     case $e in
     examples/mcp.c)   continue;;                # a command, not a lesson
