@@ -9577,7 +9577,7 @@ static const mcp_json *mcpi_fit_resolve(mcpi_fitter *f, const char *s, size_t n,
         *base = mcpi_fit_anchor(f, s, before, false);
         if (!*base || !hash || before + 1 == n) return *base;
     }
-    if (before + 1 == n) return *base;                      /* "#" */
+    if (!hash || before + 1 == n) return *base;             /* "" and "#" */
     if (hash[1] != '/') {
         found = mcpi_fit_anchor(f, hash + 1, n - before - 1, true);
         return found ? found : mcpi_fit_anchor(f, hash, n - before, false);
