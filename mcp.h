@@ -462,8 +462,8 @@ typedef struct mcp_schema mcp_schema;
    not in this schema. Nothing is ever fetched. `format` and content... are annotations: they are not checked. Takes time
    linear in the schema's size. https://json-schema.org/draft/2020-12 */
 MCP_API const mcp_schema *mcp_schema_compile(mcp_arena *a, const mcp_json *schema, const char **why);
-/* What the schema says and is not enforced, a line each, with its place: a pattern that is outside of ... "" if there
-   is nothing. Never NULL. */
+/* What the schema says and is not enforced, a line each, with its place: a pattern that is outside of ... The first 100
+   and how many more there are; "" if there is nothing. Never NULL. */
 MCP_API const char *mcp_schema_notes(const mcp_schema *s);
 /* Does the value fit? MCP_OK; MCP_ERR_INVALID; MCP_ERR_LIMIT: it could not be told within 1,000,000 steps and 256 for
    each part of the value, or schemas nest over 4,000 deep, as they do without end in one that refers to itself;
@@ -6961,15 +6961,15 @@ static void mcpi_ref_resolve(mcpi_compiler *c, const mcpi_pending_ref *ref)
     else mcpi_refuse_schema(c, r->src, "it leads to nothing in this schema");
 }
 
-/* The places that are not enforced, as lines. */
+/* The places that are not enforced, as lines: the first of them, since each is looked for from the root. */
 static const char *mcpi_notes_make(mcpi_compiler *c)
 {
-    enum { LINE = 300 };
+    enum { LINE = 300, MOST = 100 };
     const mcpi_remark *note;
-    size_t cap = c->notes_count * LINE + 1, end;
+    size_t left = c->notes_count < MOST ? c->notes_count : MOST, cap = (left + 1) * LINE + 1, end;
     mcpi_said t;
     mcpi_said_in(&t, (char *)mcpi_work_alloc(&c->work, cap), cap);
-    for (note = c->notes; t.buf && note; note = note->next) {
+    for (note = c->notes; t.buf && note && left; note = note->next, left--) {
         end = t.len + LINE - 1;
         t.cap = end + 1;
         mcpi_say_place(&t, c->root, note->where);
@@ -6977,6 +6977,12 @@ static const char *mcpi_notes_make(mcpi_compiler *c)
         mcpi_say_words(&t, note->why);
         if (t.full) mcpi_say_mend(&t);
         t.full = false;
+        t.buf[t.len++] = '\n';
+    }
+    if (t.buf && c->notes_count > MOST) {
+        t.cap = cap;
+        mcpi_say_words(&t, "and so in more places: ");
+        mcpi_say_number(&t, c->notes_count - MOST, false);
         t.buf[t.len++] = '\n';
     }
     return t.buf;
