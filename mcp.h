@@ -4897,7 +4897,7 @@ static bool mcpi_is_word(uint32_t c)
 }
 
 /* Is a code point beyond ASCII in the class of that number? */
-static bool mcpi_in_class(uint32_t c, unsigned number)
+static MCP_UNUSED bool mcpi_in_class(uint32_t c, unsigned number)
 {
     bool line = c == 0x2028 || c == 0x2029;
     if (number >= MCPI_CLASS_PROPERTY) return mcpi_has_property(c, (int)number - MCPI_CLASS_PROPERTY);
