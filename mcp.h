@@ -20837,7 +20837,7 @@ static const mcp_json *mcpi_call_args(mcp_arena *a, mcp_tool_call *k, const mcp_
 int mcp_toolbox_call(mcp_toolbox *b, const mcp_json *call, mcp_arena *a, mcp_tool_call *k)
 {
     static const char words[] = "arguments\0" "input\0" "args\0";
-    const mcp_json *inner = mcp_json_get(call, "function"), *args = NULL, *id = mcp_json_get(call, "call_id");
+    const mcp_json *inner = mcp_json_get(call, "function"), *args = NULL, *id = mcp_json_get(call, "call_id"), *name;
     const mcpi_name *x;
     int i, rc;
     if (!k) return MCP_ERR_ARGUMENT;
@@ -20848,12 +20848,15 @@ int mcp_toolbox_call(mcp_toolbox *b, const mcp_json *call, mcp_arena *a, mcp_too
     if (!id) id = mcp_json_get(inner, "id");
     for (i = 0; !args && i < 3; i++) args = mcp_json_get(inner, mcpi_word_at(words, i));
     k->id = mcpi_arena_text(a, mcp_json_str(id, ""));
-    k->used = mcpi_arena_text(a, mcp_json_str(mcp_json_get(inner, "name"), ""));
+    name = mcp_json_get(inner, "name");
+    k->used = mcpi_arena_text(a, mcp_json_str(name, ""));
     rc = !b ? MCP_ERR_ARGUMENT : k->id && k->used ? MCP_OK : MCP_ERR_MEMORY;
     if (!k->id) k->id = "";
     if (!k->used) k->used = "";
     k->name = k->used;
     if (rc != MCP_OK) return mcpi_call_failed(a, k, rc, NULL);
+    if (*k->used && strlen(k->used) != mcp_json_size(name))
+        return mcpi_call_failed(a, k, MCP_ERR_UNKNOWN, "There is no tool of this name: it holds a NUL.");
     x = (const mcpi_name *)(const void *)mcp_names_find(b->names, k->used);
     if (!x) return mcpi_call_failed(a, k, MCP_ERR_UNKNOWN, b->names->error);
     if (strcmp(x->text, k->used) != 0) k->name = mcpi_arena_text(a, x->text);
@@ -20867,6 +20870,8 @@ int mcp_toolbox_call(mcp_toolbox *b, const mcp_json *call, mcp_arena *a, mcp_too
     k->args = rc == MCP_OK ? mcp_writer_text(&b->scratch, NULL) : NULL;
     if (k->args) k->args = mcpi_arena_text(a, k->args);
     if (rc == MCP_OK && (!k->args || !k->server || !k->tool)) rc = MCP_ERR_MEMORY;
+    if (rc == MCP_OK && *k->args != '{')            /* a root that is no object is sent as "input", and comes back bare */
+        return mcpi_call_failed(a, k, MCP_ERR_INVALID, "The schema of this tool is not one of an object, so it cannot be called.");
     return rc == MCP_OK ? rc : mcpi_call_failed(a, k, rc, NULL);
 }
 
