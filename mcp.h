@@ -595,7 +595,9 @@ typedef struct mcp_server_desc {
     const char *icons;                      /* JSON text: [{"src": "https://..."}] */
     const char *instructions;               /* for the model: how to use this server */
     const char *capabilities;               /* JSON object; what follows from the registry is added to it: a server that
-                                               starts without tools says MCP_JSON({"tools": {"listChanged": true}}) */
+                                               starts without tools says MCP_JSON({"tools": {"listChanged": true}});
+                                               with false for that, or for "subscribe" of resources, it tells no such
+                                               changes */
     mcp_io io;                              /* default: stdin and stdout, guarded: see mcp_server_new */
     bool no_stdio;                          /* neither io nor listen: peers come by mcp_server_attach alone */
     const char *listen;                     /* "unix:/run/x.sock": a listening socket instead of io; framing as on
@@ -756,8 +758,8 @@ MCP_API int  mcp_server_run    (mcp_server *s);
 MCP_API int  mcp_server_stop   (mcp_server *s);
 /* For your own loop: pollfds writes at most cap entries and returns how many there are; timeout is for poll(), -1
    none; step does all that can be done now and never blocks. Give step what poll filled in, or NULL: then it polls by
-   itself. If there are more entries than cap, who is left out is not heard: make room and ask again. step: MCP_OK while
-   the server lives, MCP_ERR_CLOSED when it has ended, else the error. */
+   itself. Who is left out since there are more entries than cap is asked 50 times a second: make room for all. step:
+   MCP_OK while the server lives, MCP_ERR_CLOSED when it has ended, else the error. */
 MCP_API int  mcp_server_pollfds(mcp_server *s, struct pollfd *fds, int cap);
 MCP_API int  mcp_server_timeout(const mcp_server *s);
 MCP_API int  mcp_server_step   (mcp_server *s, const struct pollfd *fds, int n);
@@ -901,7 +903,8 @@ MCP_API int      mcp_req_on_cancel(mcp_req *r, void (*fn)(mcp_server *s, mcp_id 
    (may be NULL): the result, whose main members have the right types; of an elicitation whatever its action is. */
 MCP_API int  mcp_req_ask       (mcp_req *r, const char *key, const char *method, const char *params,
                                 const mcp_json **answer);
-/* Asks the user to fill in a form. schema: an object of plain fields,
+/* Asks the user to fill in a form. schema: an object of plain fields (strings, numbers, booleans, and lists of choices;
+   anything else is MCP_ERR_ARGUMENT, and mcp_server_error names it),
    https://modelcontextprotocol.io/specification/2026-07-28/client/elicitation#requested-schema
    MCP_OK: *content is what was filled in, and fits the schema (types, required, choices, limits and the four formats;
    not pattern). Not for secrets: they go to a page, see below. */
@@ -943,7 +946,8 @@ typedef struct mcp_client_desc {
                                                sentences; default: inherited */
     /* and hand it on; implies capture_stderr */
     void (*on_stderr)(mcp_client *c, const char *bytes, size_t n, void *user);
-    const char *capabilities;               /* JSON object; default {}. What on_ask is asked follows from it */
+    const char *capabilities;               /* JSON object; default {}. What on_ask is asked follows from it; with
+                                               elicitation, sampling or roots there has to be one */
     int era; /* MCP_ERA_BOTH: probe with server/discover, then fall back (a server that
                 exits at the probe is started once more); or what an earlier client found */
     int start_timeout_ms;                   /* until ready; default 60,000 */
@@ -980,7 +984,8 @@ typedef struct mcp_client_desc {
        Of an elicitation, params.message is what to ask and params.requestedSchema the form. The answer is "accept"
        unless you write another `action`: mcp_put_object(result, "content"); mcp_put_bool(result, "sure", true);
        mcp_put_end(result); return MCP_OK. Its `content` gets the defaults of the members that you left out, and is then
-       checked against what was asked for: one that does not fit is not sent (see mcp_client_answer). mode "url":
+       checked against what was asked for: one that does not fit is not sent (see mcp_client_answer), nor a model's
+       message without role, model and content, or a root that is no file:// URI. mode "url":
        MCP_OK says that the user agreed to open params.url. If the server has refused a call until that is done (error
        -32042), MCP_OK sends the call again: return MCP_ERR_AGAIN until the user is through, or until the server says so
        by itself.
@@ -3518,8 +3523,16 @@ enum { MCPI_VERSION_MODERN = 0, MCPI_VERSION_LEGACY = 1, MCPI_VERSION_BATCHES = 
 static const char mcpi_levels[] =
     "debug\0" "info\0" "notice\0" "warning\0" "error\0" "critical\0" "alert\0" "emergency\0";
 
-/* What a listen may ask for: the lists, in the order of MCP_LIST_TOOLS and its neighbours. */
+/* The lists, by the members that hold them in results, in the order of MCP_LIST_TOOLS and its neighbours; and what a
+   listen calls the changes of the first three. */
+enum { MCPI_TOOLS, MCPI_RESOURCES, MCPI_PROMPTS, MCPI_TEMPLATES, MCPI_KINDS };
+static const char mcpi_lists[] = "tools\0" "resources\0" "prompts\0" "resourceTemplates\0";
 static const char mcpi_filter_flags[] = "toolsListChanged\0" "resourcesListChanged\0" "promptsListChanged\0";
+
+/* The notifications that a subscription brings. MCPI_CHANGED + MCPI_TOOLS is that of the tools. */
+enum { MCPI_ACKNOWLEDGED, MCPI_CHANGED, MCPI_UPDATED = 4 };
+static const char mcpi_changes[] = "notifications/subscriptions/acknowledged\0notifications/tools/list_changed\0"
+    "notifications/resources/list_changed\0notifications/prompts/list_changed\0notifications/resources/updated\0";
 #endif
 
 /* An integer in any notation that keeps its digits: no fraction, no exponent. `7.0` is for answers only, see
@@ -3835,6 +3848,75 @@ static mcpi_item *mcpi_slots_any(const mcpi_slots *t, mcp_id last, size_t *from)
     return NULL;
 }
 
+/* -- names: a hash map of whatever has one ----------------------------------------------------------------------- */
+
+typedef struct mcpi_named { const char *name; size_t len; uint32_t hash; } mcpi_named;
+typedef struct mcpi_map { mcpi_named **cell; size_t cells, count; } mcpi_map;  /* linear probing, at most half full */
+
+static mcpi_named *mcpi_map_find(const mcpi_map *m, const char *name, size_t len)
+{
+    uint32_t h;
+    size_t i;
+    if (m->count == 0) return NULL;
+    h = mcpi_hash(name, len);
+    for (i = h & (m->cells - 1); m->cell[i]; i = (i + 1) & (m->cells - 1)) {
+        mcpi_named *x = m->cell[i];
+        if (x->hash == h && x->len == len && memcmp(x->name, name, len) == 0) return x;
+    }
+    return NULL;
+}
+
+static void mcpi_map_place(mcpi_map *m, mcpi_named *x)
+{
+    size_t i = x->hash & (m->cells - 1);
+    while (m->cell[i]) i = (i + 1) & (m->cells - 1);
+    m->cell[i] = x;
+}
+
+/* x->name and x->len are set; the name must live as long as x is in the map. */
+static bool mcpi_map_add(const mcp_allocator *a, mcpi_map *m, mcpi_named *x)
+{
+    if (m->count * 2 >= m->cells) {
+        mcpi_map big;
+        size_t i;
+        big.cells = m->cells ? m->cells * 2 : 16;
+        big.count = m->count;
+        big.cell = (mcpi_named **)mcpi_zalloc(a, big.cells * sizeof *big.cell);
+        if (!big.cell) return false;
+        for (i = 0; i < m->cells; i++)
+            if (m->cell[i]) mcpi_map_place(&big, m->cell[i]);
+        mcpi_free(a, m->cell, m->cells * sizeof *m->cell);
+        *m = big;
+    }
+    x->hash = mcpi_hash(x->name, x->len);
+    mcpi_map_place(m, x);
+    m->count++;
+    return true;
+}
+
+/* Closes the gap by moving back what had been pushed past it: no tombstones to pile up. */
+static void mcpi_map_remove(mcpi_map *m, mcpi_named *x)
+{
+    size_t mask = m->cells - 1, i, j;
+    for (i = x->hash & mask; m->cell[i] != x; i = (i + 1) & mask)
+        if (!m->cell[i]) return;
+    m->cell[i] = NULL;
+    m->count--;
+    for (j = (i + 1) & mask; m->cell[j]; j = (j + 1) & mask) {
+        size_t home = m->cell[j]->hash & mask;
+        if (((j - home) & mask) < ((j - i) & mask)) continue;
+        m->cell[i] = m->cell[j];
+        m->cell[j] = NULL;
+        i = j;
+    }
+}
+
+static void mcpi_map_free(const mcp_allocator *a, mcpi_map *m)
+{
+    mcpi_free(a, m->cell, m->cells * sizeof *m->cell);
+    memset(m, 0, sizeof *m);
+}
+
 /* Our number in an answer; see mcp_pending_id. */
 static MCP_UNUSED mcp_id mcpi_own_id(const mcp_json *id)
 {
@@ -4130,6 +4212,47 @@ static void   mcpi_child_reap  (mcpi_child *ch, bool kill_group);
 static size_t mcpi_child_why   (const mcpi_child *ch, char *buf, size_t cap);
 #endif
 #if !defined(MCP_NO_SERVER) || !defined(MCP_NO_CLIENT)
+/* -- questions --------------------------------------------------------------------------------------------------- */
+/* What servers can ask clients for, and what a client has to be able to do for it, as its capabilities say. */
+
+static const char mcpi_questions[] = "elicitation/create\0" "sampling/createMessage\0" "roots/list\0";
+enum { MCPI_ELICIT, MCPI_SAMPLE, MCPI_LIST_ROOTS };
+enum {
+    MCPI_CAN_FORM = 1, MCPI_CAN_URL = 2, MCPI_CAN_SAMPLE = 4, MCPI_CAN_SAMPLE_TOOLS = 8, MCPI_CAN_SAMPLE_CONTEXT = 16,
+    MCPI_CAN_ROOTS = 32, MCPI_CAN_NOTHING = 64,     /* what nobody can */
+    MCPI_CAN_ELICIT = MCPI_CAN_FORM | MCPI_CAN_URL
+};
+
+/* Before there were two modes, an elicitation was a form. */
+static unsigned mcpi_abilities(const mcp_json *caps)
+{
+    const mcp_json *elicit = mcp_json_get(caps, "elicitation"), *sample = mcp_json_get(caps, "sampling");
+    const mcp_json *url = mcp_json_get(elicit, "url");
+    unsigned can = url ? MCPI_CAN_URL : 0;
+    if (mcp_json_type(elicit) == MCP_JSON_OBJECT && (!url || mcp_json_get(elicit, "form"))) can |= MCPI_CAN_FORM;
+    if (sample) can |= MCPI_CAN_SAMPLE;
+    if (mcp_json_get(sample, "tools")) can |= MCPI_CAN_SAMPLE_TOOLS;
+    if (mcp_json_get(sample, "context")) can |= MCPI_CAN_SAMPLE_CONTEXT;
+    return mcp_json_get(caps, "roots") ? can | MCPI_CAN_ROOTS : can;
+}
+
+/* What a question needs; 0: it is none of these. */
+static unsigned mcpi_question_needs(int question, const mcp_json *params)
+{
+    const mcp_json *mode = mcp_json_get(params, "mode"), *context = mcp_json_get(params, "includeContext");
+    unsigned needs = MCPI_CAN_SAMPLE;
+    switch (question) {
+    case MCPI_ELICIT:
+        if (!mode || mcpi_is(mode, "form")) return MCPI_CAN_FORM;
+        return mcpi_is(mode, "url") ? MCPI_CAN_URL : MCPI_CAN_NOTHING;
+    case MCPI_SAMPLE:
+        if (mcp_json_get(params, "tools") || mcp_json_get(params, "toolChoice")) needs |= MCPI_CAN_SAMPLE_TOOLS;
+        return context && !mcpi_is(context, "none") ? needs | MCPI_CAN_SAMPLE_CONTEXT : needs;
+    case MCPI_LIST_ROOTS: return MCPI_CAN_ROOTS;
+    default: return 0;
+    }
+}
+
 /* -- forms ------------------------------------------------------------------------------------------------------- */
 /* What an elicitation asks for is a flat object of simple fields, described in a small part of JSON Schema: strings
    with a length and a format, numbers with bounds, booleans, and choices, of one or of several. So the check below is
@@ -4324,6 +4447,7 @@ static const char *mcpi_fields_alien(const mcp_json *content, const char **field
 #define MCPI_KEEP       ((size_t)1 << 20)   /* buffers over this are given back after an outlier */
 #define MCPI_QUEUE_HIGH ((size_t)1 << 20)   /* over this much unsent output, a server takes no new request */
 #define MCPI_NEST_MAX   8                   /* callbacks inside callbacks */
+#define MCPI_LEFT_MS    20                  /* how often what could not be polled is tried */
 
 typedef struct mcpi_frame {
     struct mcpi_frame *outer;
@@ -4347,6 +4471,7 @@ typedef struct mcpi_stream {
     bool gone;                              /* broken, since the peer has closed its end */
     bool may_read, may_write;               /* poll said so, or there is no poll */
     int fd_at, fd_count;                    /* where pollfds put this stream's entries */
+    bool fd_left;                           /* there was no room for all of them */
     mcp_stats *stats;
 } mcpi_stream;
 
@@ -4657,6 +4782,7 @@ static void mcpi_stream_pollfds(mcpi_stream *st, bool want_read, struct pollfd *
     if (st->open && st->io.poll && (want_read || want_write))
         k = st->io.poll(st->io.user, want_read, want_write, room ? fds + *n : NULL, room);
     st->fd_count = k < room ? k : room;
+    st->fd_left = k > room;
     *n += k;
 }
 
@@ -4674,6 +4800,21 @@ static void mcpi_stream_polled(mcpi_stream *st, const struct pollfd *fds, int n)
         if (!mcpi_io_is_fds(&st->io)) st->may_read = true;
     }
     if (st->may_read) mcpi_io_readable(&st->io);
+    if (st->fd_left) st->may_read = st->may_write = true;   /* it never blocks: it is just tried */
+}
+
+/* An entry for a descriptor that is only read. Returns its place; one beyond cap is not polled. */
+static int mcpi_want(struct pollfd *fds, int cap, int *n, int fd)
+{
+    if (fd < 0) return -1;
+    if (*n < cap) { fds[*n].fd = fd; fds[*n].events = POLLIN; fds[*n].revents = 0; }
+    return (*n)++;
+}
+
+/* Was it seen? What could not be polled is tried. n: how many entries poll filled in. */
+static bool mcpi_was_seen(const struct pollfd *fds, int n, int at)
+{
+    return at >= 0 && (at >= n || fds[at].revents);
 }
 #endif
 #endif /* either end */
@@ -4829,7 +4970,7 @@ static uint32_t mcpi_utf8_take(const char **p, const char *end)
     return c;
 }
 
-/* -- classes of characters */
+/* -- patterns: classes of characters ------------------------------------------------------------------------------- */
 
 /* A class is twice its number, plus 1 for all characters that are not in it: `.`, \d, \w, \s and the properties letter,
    mark, number, decimal digit. */
@@ -4844,70 +4985,12 @@ static const char mcpi_property_names[] =
     "L\0" "Letter\0" "M\0" "Mark\0" "Combining_Mark\0" "N\0" "Number\0" "Nd\0" "Decimal_Number\0" "digit\0";
 static const char mcpi_property_of[] = "\4\4\5\5\5\6\6\7\7\7";
 
-/* Which code points are letters, marks, numbers and decimal digits, Unicode 17.0: how many are not, then how many are,
-   and so on. A digit below 80 ends a length, whose digits before it are those from 80 on, less 80, to the base 12. */
-static const char mcpi_properties[] =
-    "d=)=R$-$'$(:$B$x]'/1(*$$$tT($%%'$$)$$&$$$7$t&$t^+u)$I%$)Lj>''PNF%$t6$$2%*%-&%$3$$A@t,.$;D,%'$(9'$,$&$:<*.(;$*3M]"
-    "Y&$5$*-23'+%%%9$*$$&'&$3$0%$&1%-$+)'%%9$*$%$%$%B'$$6&3,$&$9$*$%$(&$5$2%:$.+%%%9$*$%$(&$A%$&2$4$$)&&$'&%$$$%&%&&&"
-    "/9$W+$&$:$3&$=&$%%%A$'+$&$:$-$(&$A&$%2%4,$&$L%$3$(&+&;)(5&;$,$$%*]S$%/*]%$$$($;$$$-$%,$%($$8'C$b+$G>(tFN7$3)''&$"
-    "&%*&'0/$4I$$($%N$w0$'%*$$$'%L$'%D$'%*$$$'%2$\\$'%fH33t)%)&z_%4$=(n)+*5061510$&2WF$'$ft,*(%E$$(i-BTA%(.O'=Y:,Xt%$"
-    "t0R4+YA0%-O=GL&-G%.(N%&L'$)$%&$(uCcvI%)%I%)%+$$$$$$$B%X$*$$&&$*&'%)'0(&$*tG$0$30t8$'$%-$$&()$$$$$$'$.%'(('$W%u|N"
-    "uh)'&%/I$$($%[*$3:,*$*$*$*$*$*$*$*t#$xh%M((%'t))&$t-$'(N$t14CS3yCy}Cct~spfQ%v@&3-%7R3B%iT,%t:%t%74$&$'$:@W1Ua)&$"
-    "$%.\?-:<@*R\?$3($--($L:&$+7:&$&U$$&%%(%$$$;&%.*&/)%)%),*$*$N$1)tF@~zW/:'T{|WwQ%t=I*/(($$-$0$($$$%$%$t\?DwN5c%YK/"
-    "tG($tZG=)=.t,&)%)%)%&F/$=$6$%$2%1EtNwh@&TRC07$+)I-A%G'+Stq5G'G'K+W/.$2$*$%$.$2$*$%&W/vj,9-+;)$M$,h)%$$O$%&$%:-:,"
-    "Bd6$%-9-=)=I[)%c$2'$&$@M@&@F+$\?>Y-9-605tAlZV0V0GI\?,:v-M)%3)[@-$+9M5Q8>:/X\\%%$0PC<=G@$%$+F&$/S1'8$$$F5$<6%b*$$"
-    "$'$2$-*RI+%%%9$*$%$(&$5$/(A-$$%$$I$$<$$$OX5'7&AS7%$$u;RL'GS7$^N0$j>H*u<OtGcB+%$%+$%$;2$$$t1+%J3$$$\?$-K*$8$.Q6$5"
-    "luJDB,$H4$TAtC*$%$I8$<)$%$C1$:Ov762$$0$EtO$r~MuiuGu{ot42ttC4)<wtn(z:ztLAt}%z,*B4r4A5S3'B8(6xCPuVcC<%<On($e0c%$$1"
-    "%/z{9LCt4tF|s`'$*$%$vV2$@&%$1'+wouwgt>(0&,*-yuit($j$%%$%%%'$/$$$*$d$'%+$*$\?$'$($$&*$w7%<$<$B$<$B$<$B$<$B$<$+t~'"
-    "B))v8ateP-*3$w$A5Oy'\?ugA%$uRB$&$%$*%(,%uc*$'$%$2$uH^g*$tv''$>$%$$%$$-$'$$$$)$'$$$$$$&$%$$%$$$$$$$$$$%$$%'$*$'$'"
-    "$$$-$4(&$($4wz7v{y#Cwya%ys1%z|D2zauyeyatyext^({}-\0"
-    "|StCvF*v:P$$$%$%$$k.S83$t8*%)%%$'F$A>t..],,$;'$,$&$(N&^,M;$DY&$5$*-%@&[$$*%%%&,$-%=$%&[$$('%%&&$A%&$.&[$$+$&$&7%"
-    "9)$&[$$*%%%&*&-%A$^(&&$',$K(Z$$*$&$'*%.%@&[$$*$&$'*%.%2$/'Z%$*$&$',$-%@&i$')$$$+5%`$%*/+t5$%,.*l%>$$$$$'%T7$%(.$"
-    "G,$t77:''&$&%*&'0/$$-'{b&~e'\?&@%A%cC,$P&$$tH%E$tI/'/u^(\\-$@%$SQ%/7(R4I,/&A0[1S7tk&$8'$)$%&uIc|#DvuA&t`$t3Cym)t"
-    "<%uzx''$-C%t#%vC$&$'$:('$t&%U5=50$I+<0O'R1G$f1/$+%P&U$$&%%(%$$L((%uo+$%t|tC$|4333ts0$ue$th(t{i&$%('K&'$u(%z0'd(v"
-    "p%p)i.T'tM&X2L$%%-'P.*$`&G13%O$/&S1+'$%t//)$%$tp/8'Z%$*%%%&,$-%%*&(f,$$%$$'$($$1%t%5:$t$7un*%,>%t%4t=0t82v32v()$"
-    "%%'$$$%t`*%*&$\?-K*$'+$,.Q3uI+uJ+$+t%9$1tM)&$$%$*$$e($%$(w>',%$$S*&(:$xyh$)2~~;5uz3(^*tt+$$Z*'t$$.%t{x>%w}dQ%:ya"
-    "(&)++%*A'tg&us^Z'U+$1$9($2tx#*$4%*$%$(t7$u#*wZ$`'y\?'v1%v&$%$*%($xm*t@*x{|y8v#\0"
-    "S-tK%($%&ty$-tY-uI-x/-tI-')t\?-tI-tI-%)tA0tF-+*t:-t;**6t@-t3-tI-i7v\?-i-{r7~$&ur-)-9-v_-tS.u(-)-u9-t)-tY-)-tt)$&"
-    "))-uIV%(|)_q9ziAtx<$|\\$<,1&w:'t]-A+$2C-J2uy|3-u\?-w#)tm-I-uI-9-t)-x)-t}ti-y0P/\\4%w8>G'@$+$tY(uM-~a+<*J,n(9)u#%"
-    "%3%Qc,W%A&n(t;+;+L*w-)S-)-vIBtq-M'tC*tYAtS-_-tc-*7v.-w9-tI-wY-t9-)7o/x76t0-{9-t)@uf-i-Y-wI-t98tt>tBtwuD-ux9-t)-t"
-    "Y-$*yQ-v9:w@&us|L-tyI7/7t\?<tthUuxS-x9-y9-v*-{o,tS-|j^$&$'oP$2ts%0u}f-\0"
-    "S-tzY-tY-uI-x/-tI-tI-tI-tI-tI-tI-tI-tI-tI-t3-tI-i-vI-i-t~9-I-v_-tS-u)-)-u9-t)-tY-)-vs{i-{I-I-uI-9-t)-x)-t}ti-txY"
-    "-uv9-)-|o-tS-_-tc-vI-w9-tI-wY-t9-)7o-x9-t9-{9-t)-v)-i-Y-wI-txyY-ux9-t)-tY-yY-utxI-u}WUuxS-x9-y9-v*-}X-w~I-\0";
-
-static bool mcpi_has_property(uint32_t c, int property)
-{
-    const char *p = mcpi_properties;
-    uint32_t at = 0, high = 0;
-    bool in = false;
-    while (property-- > 0) p += strlen(p) + 1;
-    for (; *p; p++) {
-        uint32_t digit = (uint32_t)(unsigned char)*p - 35;
-        if (digit >= 80) { high = high * 12 + digit - 80; continue; }
-        at += high * 80 + digit;
-        if (c < at) return in;
-        in = !in;
-        high = 0;
-    }
-    return in;
-}
-
 static bool mcpi_is_word(uint32_t c)
 {
     return c - '0' < 10 || (c | 32) - 'a' < 26 || c == '_';
 }
 
-/* Is a code point beyond ASCII in the class of that number? */
-static bool mcpi_in_class(uint32_t c, unsigned number)
-{
-    bool line = c == 0x2028 || c == 0x2029;
-    if (number >= MCPI_CLASS_PROPERTY) return mcpi_has_property(c, (int)number - MCPI_CLASS_PROPERTY);
-    if (number == MCPI_CLASS_DOT) return !line;
-    return number == 3 && (line || c == 0xA0 || c == 0x1680 || c - 0x2000 < 11 || c == 0x202F || c == 0x205F ||
-                           c == 0x3000 || c == 0xFEFF);
-}
-
-/* -- reading a pattern */
+/* -- patterns: reading --------------------------------------------------------------------------------------------- */
 
 typedef struct mcpi_regex {
     const char *p, *end;
@@ -5015,9 +5098,6 @@ static uint32_t mcpi_regex_property(mcpi_regex *r, bool negated)
     r->p = close + 1;
     r->traits |= MCPI_PATTERN_UNICODE_CLASS;
     n = (size_t)(close - name);
-    k = n > 3 && memcmp(name, "gc=", 3) == 0 ? 3 : n > 17 && memcmp(name, "General_Category=", 17) == 0 ? 17 : 0;
-    name += k;
-    n -= k;
     for (words = mcpi_property_names, i = 0; *words; words += k + 1, i++) {
         k = strlen(words);
         if (k == n && memcmp(words, name, n) == 0)
@@ -5027,10 +5107,10 @@ static uint32_t mcpi_regex_property(mcpi_regex *r, bool negated)
     return 0;
 }
 
-/* Behind a backslash: a code point, or MCPI_IS_CLASS and a class. `\b` and `\B` outside of sets were seen to before. */
+/* Behind a backslash: a code point, or MCPI_IS_CLASS and a class. `\b` and `\B` are seen to before, outside of sets. */
 static uint32_t mcpi_regex_escape(mcpi_regex *r, bool in_set)
 {
-    static const char letters[] = "tnvfr", meanings[] = "\t\n\v\f\r";
+    static const char letters[] = "tnvfrb", meanings[] = "\t\n\v\f\r\b";
     const char *at;
     uint32_t c;
     if (r->p == r->end) return mcpi_regex_malformed(r, "malformed: it ends in a backslash");
@@ -5047,17 +5127,13 @@ static uint32_t mcpi_regex_escape(mcpi_regex *r, bool in_set)
     case 'c':
         if (r->p == r->end || ((unsigned char)*r->p | 32u) - 'a' >= 26) break;
         return (unsigned char)*r->p++ & 31;
-    case 'b':
-        if (in_set) return '\b';
-        break;
     case '0':
         if (r->p == r->end || (unsigned char)*r->p - (unsigned)'0' >= 10) return 0;
-        return mcpi_regex_malformed(r, "malformed: octal escapes are not ECMA-262");
-    case 'k': case '1': case '2': case '3': case '4': case '5': case '6': case '7': case '8': case '9':
-        if (in_set) break;
+        break;                              /* octal */
+    default:
+        if (in_set || (c != 'k' && c - '0' >= 10)) break;
         mcpi_regex_outside(r, MCPI_PATTERN_BACK_REFERENCE, "a back-reference");
         return 0;
-    default: break;
     }
     return mcpi_regex_malformed(r, "malformed: an escape that ECMA-262 does not know");
 }
@@ -5264,18 +5340,20 @@ static void mcpi_regex_open(mcpi_regex *r)
 static void mcpi_regex_sign(mcpi_regex *r, uint32_t c)
 {
     uint32_t least, most;
-    r->p--;
-    if (c == ']' && r->empty_set) mcpi_regex_malformed(r, "malformed: a set that begins with ] is not ECMA-262");
-    else if (c == '{' && mcpi_regex_braces(r, &least, &most)) c = '*';
-    else if (c == '{' && r->end - r->p > 1 && r->p[1] == ',') {
-        const char *p = r->p + 2;
-        (void)mcpi_regex_number(&p, r->end);
-        if (p > r->p + 2 && p < r->end && *p == '}') mcpi_regex_malformed(r, "malformed: {,n} is not ECMA-262");
-    }
-    if (c == '*' || c == '+' || c == '?') mcpi_regex_malformed(r, "malformed: a quantifier with nothing to repeat");
-    if (r->p == r->end) return;
-    r->p++;
     mcpi_regex_emit(r, MCPI_WORD(MCPI_OP_CHAR, c));
+    if (c == ']') {
+        if (r->empty_set) mcpi_regex_malformed(r, "malformed: a set that begins with ] is not ECMA-262");
+        return;
+    }
+    if (c == '{') {
+        if (r->end - r->p > 1 && r->p[0] == ',' && (unsigned char)r->p[1] - (unsigned)'0' < 10)
+            mcpi_regex_malformed(r, "malformed: {,n} is not ECMA-262");
+        r->p--;
+        c = mcpi_regex_braces(r, &least, &most) != NULL;
+        r->p++;
+        if (!c) return;
+    }
+    mcpi_regex_malformed(r, "malformed: a quantifier with nothing to repeat");
 }
 
 /* Reads what stands next; the code of what a quantifier may follow begins at *start. false: none may follow. */
@@ -5335,17 +5413,70 @@ static void mcpi_regex_read(mcpi_regex *r, const char *text, size_t len, uint32_
     mcpi_regex_emit(r, MCPI_OP_MATCH);
 }
 
+#ifndef MCP_NO_SANITIZE
 /* What is special about a pattern: MCPI_PATTERN_... bits. */
-static MCP_UNUSED unsigned mcpi_pattern_traits(const char *text, size_t len)
+static unsigned mcpi_pattern_traits(const char *text, size_t len)
 {
     mcpi_regex r;
     mcpi_regex_read(&r, text, len, NULL, NULL);
     return r.traits;
 }
+#endif
 #endif /* !MCP_NO_VALIDATE || !MCP_NO_SANITIZE */
 #ifndef MCP_NO_VALIDATE
 
-/* -- matching a pattern */
+/* -- patterns: matching -------------------------------------------------------------------------------------------- */
+
+/* The code points of each class, of \d, \w and \s only those beyond ASCII; properties as of Unicode 17.0. How many are
+   not in it, how many are, and so on. A digit below 80 ends a length, whose digits before it are those from 80 on, less
+   80, to the base 12. */
+static const char mcpi_class_runs[] =
+    "#{yk%z~~~I\0" "\0" "\0" "u#$x|r$uyB.@%($R$wu#$wzuA$\0"
+    "d=)=R$-$'$(:$B$x]'/1(*$$$tT($%%'$$)$$&$$$7$t&$t^+u)$I%$)Lj>''PNF%$t6$$2%*%-&%$3$$A@t,.$;D,%'$(9'$,$&$:<*.(;$*3M]"
+    "Y&$5$*-23'+%%%9$*$$&'&$3$0%$&1%-$+)'%%9$*$%$%$%B'$$6&3,$&$9$*$%$(&$5$2%:$.+%%%9$*$%$(&$A%$&2$4$$)&&$'&%$$$%&%&&&"
+    "/9$W+$&$:$3&$=&$%%%A$'+$&$:$-$(&$A&$%2%4,$&$L%$3$(&+&;)(5&;$,$$%*]S$%/*]%$$$($;$$$-$%,$%($$8'C$b+$G>(tFN7$3)''&$"
+    "&%*&'0/$4I$$($%N$w0$'%*$$$'%L$'%D$'%*$$$'%2$\\$'%fH33t)%)&z_%4$=(n)+*5061510$&2WF$'$ft,*(%E$$(i-BTA%(.O'=Y:,Xt%$"
+    "t0R4+YA0%-O=GL&-G%.(N%&L'$)$%&$(uCcvI%)%I%)%+$$$$$$$B%X$*$$&&$*&'%)'0(&$*tG$0$30t8$'$%-$$&()$$$$$$'$.%'(('$W%u|N"
+    "uh)'&%/I$$($%[*$3:,*$*$*$*$*$*$*$*t#$xh%M((%'t))&$t-$'(N$t14CS3yCy}Cct~spfQ%v@&3-%7R3B%iT,%t:%t%74$&$'$:@W1Ua)&$"
+    "$%.\?-:<@*R\?$3($--($L:&$+7:&$&U$$&%%(%$$$;&%.*&/)%)%),*$*$N$1)tF@~zW/:'T{|WwQ%t=I*/(($$-$0$($$$%$%$t\?DwN5c%YK/"
+    "tG($tZG=)=.t,&)%)%)%&F/$=$6$%$2%1EtNwh@&TRC07$+)I-A%G'+Stq5G'G'K+W/.$2$*$%$.$2$*$%&W/vj,9-+;)$M$,h)%$$O$%&$%:-:,"
+    "Bd6$%-9-=)=I[)%c$2'$&$@M@&@F+$\?>Y-9-605tAlZV0V0GI\?,:v-M)%3)[@-$+9M5Q8>:/X\\%%$0PC<=G@$%$+F&$/S1'8$$$F5$<6%b*$$"
+    "$'$2$-*RI+%%%9$*$%$(&$5$/(A-$$%$$I$$<$$$OX5'7&AS7%$$u;RL'GS7$^N0$j>H*u<OtGcB+%$%+$%$;2$$$t1+%J3$$$\?$-K*$8$.Q6$5"
+    "luJDB,$H4$TAtC*$%$I8$<)$%$C1$:Ov762$$0$EtO$r~MuiuGu{ot42ttC4)<wtn(z:ztLAt}%z,*B4r4A5S3'B8(6xCPuVcC<%<On($e0c%$$1"
+    "%/z{9LCt4tF|s`'$*$%$vV2$@&%$1'+wouwgt>(0&,*-yuit($j$%%$%%%'$/$$$*$d$'%+$*$\?$'$($$&*$w7%<$<$B$<$B$<$B$<$B$<$+t~'"
+    "B))v8ateP-*3$w$A5Oy'\?ugA%$uRB$&$%$*%(,%uc*$'$%$2$uH^g*$tv''$>$%$$%$$-$'$$$$)$'$$$$$$&$%$$%$$$$$$$$$$%$$%'$*$'$'"
+    "$$$-$4(&$($4wz7v{y#Cwya%ys1%z|D2zauyeyatyext^({}-\0"
+    "|StCvF*v:P$$$%$%$$k.S83$t8*%)%%$'F$A>t..],,$;'$,$&$(N&^,M;$DY&$5$*-%@&[$$*%%%&,$-%=$%&[$$('%%&&$A%&$.&[$$+$&$&7%"
+    "9)$&[$$*%%%&*&-%A$^(&&$',$K(Z$$*$&$'*%.%@&[$$*$&$'*%.%2$/'Z%$*$&$',$-%@&i$')$$$+5%`$%*/+t5$%,.*l%>$$$$$'%T7$%(.$"
+    "G,$t77:''&$&%*&'0/$$-'{b&~e'\?&@%A%cC,$P&$$tH%E$tI/'/u^(\\-$@%$SQ%/7(R4I,/&A0[1S7tk&$8'$)$%&uIc|#DvuA&t`$t3Cym)t"
+    "<%uzx''$-C%t#%vC$&$'$:('$t&%U5=50$I+<0O'R1G$f1/$+%P&U$$&%%(%$$L((%uo+$%t|tC$|4333ts0$ue$th(t{i&$%('K&'$u(%z0'd(v"
+    "p%p)i.T'tM&X2L$%%-'P.*$`&G13%O$/&S1+'$%t//)$%$tp/8'Z%$*%%%&,$-%%*&(f,$$%$$'$($$1%t%5:$t$7un*%,>%t%4t=0t82v32v()$"
+    "%%'$$$%t`*%*&$\?-K*$'+$,.Q3uI+uJ+$+t%9$1tM)&$$%$*$$e($%$(w>',%$$S*&(:$xyh$)2~~;5uz3(^*tt+$$Z*'t$$.%t{x>%w}dQ%:ya"
+    "(&)++%*A'tg&us^Z'U+$1$9($2tx#*$4%*$%$(t7$u#*wZ$`'y\?'v1%v&$%$*%($xm*t@*x{|y8v#\0"
+    "S-tK%($%&ty$-tY-uI-x/-tI-')t\?-tI-tI-%)tA0tF-+*t:-t;**6t@-t3-tI-i7v\?-i-{r7~$&ur-)-9-v_-tS.u(-)-u9-t)-tY-)-tt)$&"
+    "))-uIV%(|)_q9ziAtx<$|\\$<,1&w:'t]-A+$2C-J2uy|3-u\?-w#)tm-I-uI-9-t)-x)-t}ti-y0P/\\4%w8>G'@$+$tY(uM-~a+<*J,n(9)u#%"
+    "%3%Qc,W%A&n(t;+;+L*w-)S-)-vIBtq-M'tC*tYAtS-_-tc-*7v.-w9-tI-wY-t9-)7o/x76t0-{9-t)@uf-i-Y-wI-t98tt>tBtwuD-ux9-t)-t"
+    "Y-$*yQ-v9:w@&us|L-tyI7/7t\?<tthUuxS-x9-y9-v*-{o,tS-|j^$&$'oP$2ts%0u}f-\0"
+    "S-tzY-tY-uI-x/-tI-tI-tI-tI-tI-tI-tI-tI-tI-t3-tI-i-vI-i-t~9-I-v_-tS-u)-)-u9-t)-tY-)-vs{i-{I-I-uI-9-t)-x)-t}ti-txY"
+    "-uv9-)-|o-tS-_-tc-vI-w9-tI-wY-t9-)7o-x9-t9-{9-t)-v)-i-Y-wI-txyY-ux9-t)-tY-yY-utxI-u}WUuxS-x9-y9-v*-}X-w~I-\0";
+
+/* Is a code point beyond ASCII in the class of that number? */
+static bool mcpi_in_class(uint32_t c, unsigned number)
+{
+    const char *p = mcpi_class_runs;
+    uint32_t at = 0, high = 0;
+    bool in = false;
+    while (number--) p += strlen(p) + 1;
+    for (; *p; p++) {
+        uint32_t digit = (uint32_t)(unsigned char)*p - 35;
+        if (digit >= 80) { high = high * 12 + digit - 80; continue; }
+        at += high * 80 + digit;
+        if (c < at) return in;
+        in = !in;
+        high = 0;
+    }
+    return in;
+}
 
 typedef struct mcpi_pattern {
     const uint32_t *code, *sets;
@@ -5384,10 +5515,8 @@ static void mcpi_counter_begin(uint32_t *cell, const uint32_t *count, uint32_t a
 }
 
 /* Makes a pattern ready for searches; it lives in `a`, the text need not. NULL: it is malformed, outside of what is
-   understood here, too large, or there is no memory; *why is then a piece of a sentence, static. A search costs at most
-   `size` steps for each character. */
-static MCP_UNUSED const mcpi_pattern *mcpi_pattern_compile(mcp_arena *a, const char *text, size_t len,
-                                                           const char **why)
+   understood here, too large, or there is no memory; *why is then a piece of a sentence, static. */
+static const mcpi_pattern *mcpi_pattern_compile(mcp_arena *a, const char *text, size_t len, const char **why)
 {
     mcpi_regex r;
     mcpi_pattern *p;
@@ -5538,9 +5667,9 @@ static int mcpi_search_run(mcpi_search *s, const char *text, size_t n, uint16_t 
 }
 
 /* Does the pattern match somewhere in s (UTF-8)? 1 or 0, MCP_ERR_MEMORY, or MCP_ERR_LIMIT: it would take more than
-   *steps, from which those are taken that it took. What it needs of `scratch` is free again afterwards. */
-static MCP_UNUSED int mcpi_pattern_search(const mcpi_pattern *p, const char *s, size_t n, mcp_arena *scratch,
-                                          uint64_t *steps)
+   *steps, from which those are taken that it took. A step is an instruction tried, at most `size` for each character,
+   or as much work on a set. What it needs of `scratch` is free again afterwards. */
+static int mcpi_pattern_find(const mcpi_pattern *p, const char *s, size_t n, mcp_arena *scratch, uint64_t *steps)
 {
     mcpi_search search;
     uint32_t few[256], *words = few;
@@ -5568,15 +5697,9 @@ static MCP_UNUSED int mcpi_pattern_search(const mcpi_pattern *p, const char *s, 
     return found;
 }
 
-/* The same with as many steps as it takes: `size` for each character at most, and those for sets. */
-static MCP_UNUSED int mcpi_pattern_find(const mcpi_pattern *p, const char *s, size_t n, mcp_arena *scratch)
-{
-    uint64_t steps = UINT64_MAX;
-    return mcpi_pattern_search(p, s, n, scratch, &steps);
-}
-
 /* -- work with a bound ------------------------------------------------------------------------------------------- */
 
+enum { MCPI_PATTERN_STEPS = 16 };                           /* of a search, for the price of one of these: */
 enum { MCPI_STEPS = 1000000, MCPI_STEPS_EACH = 256 };      /* for a check, and for each part of the value */
 typedef struct mcpi_work { mcp_arena *arena; uint64_t left; int status; } mcpi_work;
 
@@ -5679,17 +5802,10 @@ static bool mcpi_exact_multiple(mcpi_work *w, const mcpi_exact *a, const mcpi_ex
     const char *p = a->p, *q = b->p;
     mcpi_mark mark = mcpi_mark_set(w->arena);
     unsigned char *rest, *by;
-    uint64_t r = 0, d = 0;
     if (a->n == 0) return true;
     if (shift < 0) return false;
     zeros = (uint64_t)shift < 4 * (uint64_t)b->n ? (size_t)shift : 4 * b->n;
     digits = a->n + zeros;
-    if (b->n <= 18) {
-        if (!mcpi_spend(w, digits / 8)) return false;
-        for (i = 0; i < b->n; i++) d = d * 10 + mcpi_exact_digit(&q);
-        for (i = 0; i < digits; i++) r = (r * 10 + (i < a->n ? mcpi_exact_digit(&p) : 0)) % d;
-        return r == 0;
-    }
     /* Long division on paper: `rest` has one digit more than `by`. */
     if (digits > UINT32_MAX || b->n > UINT32_MAX || !mcpi_spend(w, digits / 8 * b->n)) return false;
     rest = (unsigned char *)mcpi_work_alloc(w, 2 * b->n + 1);
@@ -5904,71 +6020,72 @@ enum {
     MCPI_IS_NAMES_MAP, MCPI_IS_EITHER_MAP
 };
 
-/* The keywords that do something, with the dialects that know them, in the order in which a value is held against them.
-   Those before `required` look at the value alone. */
+/* The keywords that do something: what their value is, the first and the last dialect that know them, and the rule that
+   they make or are a part of. A value is held against the rules in this order; those before `required` look at the value
+   alone. */
 #define MCPI_KEYWORDS(X) \
-    X(TYPE,         "type",                  TYPES,     D4,  D20) \
-    X(ENUM,         "enum",                  LIST,      D4,  D20) \
-    X(CONST,        "const",                 ANY,       D6,  D20) \
-    X(MULTIPLE,     "multipleOf",            FACTOR,    D4,  D20) \
-    X(MAXIMUM,      "maximum",               NUMBER,    D4,  D20) \
-    X(BELOW4,       "exclusiveMaximum",      BOOL,      D4,  D4) \
-    X(BELOW,        "exclusiveMaximum",      NUMBER,    D6,  D20) \
-    X(MINIMUM,      "minimum",               NUMBER,    D4,  D20) \
-    X(ABOVE4,       "exclusiveMinimum",      BOOL,      D4,  D4) \
-    X(ABOVE,        "exclusiveMinimum",      NUMBER,    D6,  D20) \
-    X(MAX_LENGTH,   "maxLength",             COUNT,     D4,  D20) \
-    X(MIN_LENGTH,   "minLength",             COUNT,     D4,  D20) \
-    X(PATTERN,      "pattern",               TEXT,      D4,  D20) \
-    X(MAX_ITEMS,    "maxItems",              COUNT,     D4,  D20) \
-    X(MIN_ITEMS,    "minItems",              COUNT,     D4,  D20) \
-    X(UNIQUE,       "uniqueItems",           BOOL,      D4,  D20) \
-    X(REQUIRED,     "required",              NAMES,     D4,  D20) \
-    X(MAX_MEMBERS,  "maxProperties",         COUNT,     D4,  D20) \
-    X(MIN_MEMBERS,  "minProperties",         COUNT,     D4,  D20) \
-    X(NEEDS,        "dependentRequired",     NAMES_MAP, D19, D20) \
-    X(NEEDS_FIT,    "dependentSchemas",      MAP,       D19, D20) \
-    X(NEEDS_EITHER, "dependencies",          EITHER_MAP, D4, D20) \
-    X(NAMES,        "propertyNames",         SCHEMA,    D6,  D20) \
-    X(MEMBERS,      "properties",            MAP,       D4,  D20) \
-    X(PATTERNS,     "patternProperties",     MAP,       D4,  D20) \
-    X(ADDITIONAL,   "additionalProperties",  SCHEMA,    D4,  D20) \
-    X(PREFIX,       "prefixItems",           SCHEMAS,   D20, D20) \
-    X(ITEMS,        "items",                 SCHEMA,    D20, D20) \
-    X(ITEMS7,       "items",                 SCHEMA_OR_LIST, D4, D19) \
-    X(REST7,        "additionalItems",       SCHEMA,    D4,  D19) \
-    X(CONTAINS,     "contains",              SCHEMA,    D6,  D20) \
-    X(MAX_CONTAINS, "maxContains",           COUNT,     D19, D20) \
-    X(MIN_CONTAINS, "minContains",           COUNT,     D19, D20) \
-    X(REF,          "$ref",                  TEXT,      D4,  D20) \
-    X(DYNAMIC_REF,  "$dynamicRef",           TEXT,      D20, D20) \
-    X(RECURSIVE_REF, "$recursiveRef",        TEXT,      D19, D19) \
-    X(ALL,          "allOf",                 SCHEMAS,   D4,  D20) \
-    X(ANY,          "anyOf",                 SCHEMAS,   D4,  D20) \
-    X(ONE,          "oneOf",                 SCHEMAS,   D4,  D20) \
-    X(NOT,          "not",                   SCHEMA,    D4,  D20) \
-    X(IF,           "if",                    SCHEMA,    D7,  D20) \
-    X(THEN,         "then",                  SCHEMA,    D7,  D20) \
-    X(ELSE,         "else",                  SCHEMA,    D7,  D20) \
-    X(LEFT_ITEMS,   "unevaluatedItems",      SCHEMA,    D19, D20) \
-    X(LEFT_MEMBERS, "unevaluatedProperties", SCHEMA,    D19, D20) \
-    X(DEFS,         "$defs",                 MAP,       D19, D20) \
-    X(DEFINITIONS,  "definitions",           MAP,       D4,  D20) \
-    X(CONTENT,      "contentSchema",         SCHEMA,    D19, D20) \
-    X(SCHEMA,       "$schema",               TEXT,      D4,  D20) \
-    X(ID4,          "id",                    TEXT,      D4,  D4) \
-    X(ID,           "$id",                   TEXT,      D6,  D20) \
-    X(ANCHOR,       "$anchor",               TEXT,      D19, D20) \
-    X(DYNAMIC_ANCHOR, "$dynamicAnchor",      TEXT,      D20, D20) \
-    X(RECURSIVE_ANCHOR, "$recursiveAnchor",  BOOL,      D19, D19)
+    X(TYPE,            "type",                  TYPES,          D4,  D20, NONE) \
+    X(ENUM,            "enum",                  LIST,           D4,  D20, ENUM) \
+    X(CONST,           "const",                 ANY,            D6,  D20, CONST) \
+    X(MULTIPLE,        "multipleOf",            FACTOR,         D4,  D20, MULTIPLE) \
+    X(MAXIMUM,         "maximum",               NUMBER,         D4,  D20, MAXIMUM) \
+    X(BELOW4,          "exclusiveMaximum",      BOOL,           D4,  D4,  NONE) \
+    X(BELOW,           "exclusiveMaximum",      NUMBER,         D6,  D20, BELOW) \
+    X(MINIMUM,         "minimum",               NUMBER,         D4,  D20, MINIMUM) \
+    X(ABOVE4,          "exclusiveMinimum",      BOOL,           D4,  D4,  NONE) \
+    X(ABOVE,           "exclusiveMinimum",      NUMBER,         D6,  D20, ABOVE) \
+    X(MAX_LENGTH,      "maxLength",             COUNT,          D4,  D20, MAX_LENGTH) \
+    X(MIN_LENGTH,      "minLength",             COUNT,          D4,  D20, MIN_LENGTH) \
+    X(PATTERN,         "pattern",               TEXT,           D4,  D20, PATTERN) \
+    X(MAX_ITEMS,       "maxItems",              COUNT,          D4,  D20, MAX_ITEMS) \
+    X(MIN_ITEMS,       "minItems",              COUNT,          D4,  D20, MIN_ITEMS) \
+    X(UNIQUE,          "uniqueItems",           BOOL,           D4,  D20, UNIQUE) \
+    X(REQUIRED,        "required",              NAMES,          D4,  D20, REQUIRED) \
+    X(MAX_MEMBERS,     "maxProperties",         COUNT,          D4,  D20, MAX_MEMBERS) \
+    X(MIN_MEMBERS,     "minProperties",         COUNT,          D4,  D20, MIN_MEMBERS) \
+    X(NEEDS,           "dependentRequired",     NAMES_MAP,      D19, D20, NEEDS) \
+    X(NEEDS_FIT,       "dependentSchemas",      MAP,            D19, D20, NEEDS_FIT) \
+    X(NEEDS_EITHER,    "dependencies",          EITHER_MAP,     D4,  D20, NEEDS_EITHER) \
+    X(NAMES,           "propertyNames",         SCHEMA,         D6,  D20, NAMES) \
+    X(MEMBERS,         "properties",            MAP,            D4,  D20, MEMBERS) \
+    X(PATTERNS,        "patternProperties",     MAP,            D4,  D20, MEMBERS) \
+    X(ADDITIONAL,      "additionalProperties",  SCHEMA,         D4,  D20, MEMBERS) \
+    X(PREFIX,          "prefixItems",           SCHEMAS,        D20, D20, ITEMS) \
+    X(ITEMS,           "items",                 SCHEMA,         D20, D20, ITEMS) \
+    X(ITEMS7,          "items",                 SCHEMA_OR_LIST, D4,  D19, ITEMS) \
+    X(REST7,           "additionalItems",       SCHEMA,         D4,  D19, ITEMS) \
+    X(CONTAINS,        "contains",              SCHEMA,         D6,  D20, CONTAINS) \
+    X(MAX_CONTAINS,    "maxContains",           COUNT,          D19, D20, NONE) \
+    X(MIN_CONTAINS,    "minContains",           COUNT,          D19, D20, NONE) \
+    X(REF,             "$ref",                  TEXT,           D4,  D20, REF) \
+    X(DYNAMIC_REF,     "$dynamicRef",           TEXT,           D20, D20, DYNAMIC_REF) \
+    X(RECURSIVE_REF,   "$recursiveRef",         TEXT,           D19, D19, RECURSIVE_REF) \
+    X(ALL,             "allOf",                 SCHEMAS,        D4,  D20, ALL) \
+    X(ANY,             "anyOf",                 SCHEMAS,        D4,  D20, ANY) \
+    X(ONE,             "oneOf",                 SCHEMAS,        D4,  D20, ONE) \
+    X(NOT,             "not",                   SCHEMA,         D4,  D20, NOT) \
+    X(IF,              "if",                    SCHEMA,         D7,  D20, IF) \
+    X(THEN,            "then",                  SCHEMA,         D7,  D20, IF) \
+    X(ELSE,            "else",                  SCHEMA,         D7,  D20, IF) \
+    X(LEFT_ITEMS,      "unevaluatedItems",      SCHEMA,         D19, D20, LEFT_ITEMS) \
+    X(LEFT_MEMBERS,    "unevaluatedProperties", SCHEMA,         D19, D20, LEFT_MEMBERS) \
+    X(DEFS,            "$defs",                 MAP,            D19, D20, NONE) \
+    X(DEFINITIONS,     "definitions",           MAP,            D4,  D20, NONE) \
+    X(CONTENT,         "contentSchema",         SCHEMA,         D19, D20, NONE) \
+    X(SCHEMA,          "$schema",               TEXT,           D4,  D20, NONE) \
+    X(ID4,             "id",                    TEXT,           D4,  D4,  NONE) \
+    X(ID,              "$id",                   TEXT,           D6,  D20, NONE) \
+    X(ANCHOR,          "$anchor",               TEXT,           D19, D20, NONE) \
+    X(DYNAMIC_ANCHOR,  "$dynamicAnchor",        TEXT,           D20, D20, NONE) \
+    X(RECURSIVE_ANCHOR,"$recursiveAnchor",      BOOL,           D19, D19, NONE)
 enum {
-#define MCPI_X(id, name, is, from, to) MCPI_KW_##id,
+#define MCPI_X(id, name, is, from, to, rule) MCPI_KW_##id,
     MCPI_KEYWORDS(MCPI_X)
 #undef MCPI_X
-    MCPI_KEYWORD_COUNT
+    MCPI_KEYWORD_COUNT, MCPI_KW_NONE = MCPI_KEYWORD_COUNT
 };
-static const struct mcpi_keyword { char name[22], is, from, to; } mcpi_keywords[MCPI_KEYWORD_COUNT] = {
-#define MCPI_X(id, name, is, from, to) { name, MCPI_IS_##is, MCPI_##from, MCPI_##to },
+static const struct mcpi_keyword { char name[22], is, from, to, rule; } mcpi_keywords[MCPI_KEYWORD_COUNT] = {
+#define MCPI_X(id, name, is, from, to, rule) { name, MCPI_IS_##is, MCPI_##from, MCPI_##to, MCPI_KW_##rule },
     MCPI_KEYWORDS(MCPI_X)
 #undef MCPI_X
 };
@@ -5980,7 +6097,6 @@ typedef struct mcpi_home {
     const char *uri; size_t len;            /* without a fragment; "": the whole schema says none */
     uint32_t hash;
     int dialect;
-    bool recursive;                         /* $recursiveAnchor */
     mcpi_node *root;
 } mcpi_home;
 
@@ -6000,8 +6116,9 @@ typedef struct mcpi_rule {
     bool strict;                            /* the limit itself does not fit; a reference is looked up anew */
     uint32_t n;                             /* of list */
     const mcp_json *src, *properties;       /* the keyword's value; rule of members: `properties` */
-    mcpi_node *sub;                         /* the one node, or the one for the rest */
+    mcpi_node *sub, *yes, *no;              /* the one node, or the one for the rest; then and else */
     mcpi_node **list;
+    const mcp_json **needs; uint32_t needs_count;   /* arrays of names that have to be there beside a member */
     const mcpi_pattern **patterns;          /* for each of the list; or one */
     const mcp_json *least, *most;           /* minContains, maxContains */
     int64_t number;
@@ -6145,11 +6262,32 @@ typedef struct mcpi_compiler {
     mcpi_node **at;                         /* for each value of the schema, its node */
     mcpi_node *last, *filled;               /* of the nodes */
     mcpi_pending_ref *refs;
-    mcpi_remark *notes, **notes_end;
+    mcpi_remark *notes, **notes_end; size_t notes_count;
     uint32_t *first, mask;                  /* a hash table of all members; made when a pointer is followed */
     mcpi_chained *link;
     const char *why;
 } mcpi_compiler;
+
+static void mcpi_say_words(mcpi_said *t, const char *s) { mcpi_say_bytes(t, s, strlen(s)); }
+
+enum { MCPI_VALUE_SHOWN = 60 };
+
+/* A string in quotes and on one line, cut after MCPI_VALUE_SHOWN bytes. */
+static void mcpi_say_quoted(mcpi_said *t, const char *s, size_t n)
+{
+    char buf[8 * MCPI_VALUE_SHOWN];
+    mcp_writer w;
+    size_t cut = n, len = 0;
+    const char *text;
+    if (n > MCPI_VALUE_SHOWN) for (cut = MCPI_VALUE_SHOWN; cut && (s[cut] & 0xC0) == 0x80; cut--) { }
+    mcp_writer_fixed(&w, buf, sizeof buf);
+    mcp_put_strn(&w, NULL, s, cut);
+    text = mcp_writer_text(&w, &len);
+    if (!text) return;
+    if (cut < n) len--;
+    mcpi_say_bytes(t, text, len);
+    if (cut < n) mcpi_say_bytes(t, "...\"", 4);
+}
 
 static void mcpi_say_escaped(mcpi_said *t, const char *s, size_t n)
 {
@@ -6194,8 +6332,8 @@ static const char *mcpi_said_copy(mcp_arena *a, mcpi_said *t)
     return copy;
 }
 
-/* The schema is refused: where and why. The first fault is the one that is told. */
-static void mcpi_refuse_schema(mcpi_compiler *c, const mcp_json *where, const char *why, const char *what, size_t len)
+/* The schema is refused: where, why, and the value if it is a string. The first fault is the one that is told. */
+static void mcpi_refuse_schema(mcpi_compiler *c, const mcp_json *where, const char *why)
 {
     char buf[512];
     mcpi_said t;
@@ -6203,12 +6341,11 @@ static void mcpi_refuse_schema(mcpi_compiler *c, const mcp_json *where, const ch
     c->work.status = MCP_ERR_ARGUMENT;
     mcpi_said_in(&t, buf, sizeof buf);
     mcpi_say_place(&t, c->root, where);
-    mcpi_say_bytes(&t, ": ", 2);
-    mcpi_say_bytes(&t, why, strlen(why));
-    if (what) {
-        mcpi_say_bytes(&t, ": \"", 3);
-        mcpi_say_bytes(&t, what, len);
-        mcpi_say_bytes(&t, "\"", 1);
+    mcpi_say_words(&t, ": ");
+    mcpi_say_words(&t, why);
+    if (mcp_json_type(where) == MCP_JSON_STRING) {
+        mcpi_say_words(&t, ": ");
+        mcpi_say_quoted(&t, where->u.text, where->n);
     }
     c->why = mcpi_said_copy(c->work.arena, &t);
 }
@@ -6266,15 +6403,14 @@ static int mcpi_dialect(mcpi_compiler *c, const mcp_json *v, int inherited)
     const char *s = mcp_json_text(v, &n), *word = mcpi_dialects;
     int d;
     if (!v) return inherited;
-    if (mcp_json_type(v) != MCP_JSON_STRING) { mcpi_refuse_schema(c, v, "not a string", NULL, 0); return inherited; }
+    if (mcp_json_type(v) != MCP_JSON_STRING) { mcpi_refuse_schema(c, v, "not a string"); return inherited; }
     i = n > 8 && memcmp(s, "https://", 8) == 0 ? 8 : n > 7 && memcmp(s, "http://", 7) == 0 ? 7 : n;
     for (d = MCPI_D4; d <= MCPI_D20; d++, word += strlen(word) + 1) {
         size_t len = strlen(word);
         if (n - i >= len && memcmp(s + i, word, len) == 0 && (n - i == len || (n - i == len + 1 && s[n - 1] == '#')))
             return d;
     }
-    mcpi_refuse_schema(c, v, "this dialect is not supported (2020-12, 2019-09, draft-07, draft-06 and draft-04 are)",
-                       s, n);
+    mcpi_refuse_schema(c, v, "this dialect is not supported (2020-12, 2019-09, draft-07, draft-06 and draft-04 are)");
     return inherited;
 }
 
@@ -6289,7 +6425,7 @@ static void mcpi_home_begin(mcpi_compiler *c, mcpi_node *x, const char *id, size
     h->root = x;
     h->uri = "";
     n = mcpi_uri_join(buf, x->home ? x->home->uri : "", x->home ? x->home->len : 0, id, len);
-    if (n == MCP_NTS) { mcpi_refuse_schema(c, x->src, "an $id of over 1,000 bytes", NULL, 0); return; }
+    if (n == MCP_NTS) { mcpi_refuse_schema(c, x->src, "an $id of over 1,000 bytes"); return; }
     if (n) {
         copy = (char *)mcpi_work_alloc(&c->work, n);
         if (!copy) return;
@@ -6318,7 +6454,7 @@ static void mcpi_identify(mcpi_compiler *c, mcpi_node *x)
     if (n > end[MCPI_URI_QUERY] + 1) {      /* a fragment: up to draft-07 an anchor */
         if (x->home->dialect <= MCPI_D7)
             mcpi_ident_add(c, x->home, s + end[MCPI_URI_QUERY] + 1, n - end[MCPI_URI_QUERY] - 1, x, false);
-        else mcpi_refuse_schema(c, id, "an $id has no fragment; an $anchor is meant", s, n);
+        else mcpi_refuse_schema(c, id, "an $id has no fragment; an $anchor is meant");
     }
     if (x->home->dialect < MCPI_D19) return;
     v = mcp_json_get(x->src, "$anchor");
@@ -6326,7 +6462,7 @@ static void mcpi_identify(mcpi_compiler *c, mcpi_node *x)
     if (x->home->dialect == MCPI_D20) {
         v = mcp_json_get(x->src, "$dynamicAnchor");
         if (mcp_json_type(v) == MCP_JSON_STRING) mcpi_ident_add(c, x->home, v->u.text, v->n, x, true);
-    } else if (mcp_json_bool(mcp_json_get(x->src, "$recursiveAnchor"), false))
+    } else if (x->home->root == x && mcp_json_bool(mcp_json_get(x->src, "$recursiveAnchor"), false))
         mcpi_ident_add(c, x->home, "#", 1, x, true);        /* no anchor can have that name */
 }
 
@@ -6343,10 +6479,10 @@ static int mcpi_keyword_of(const char *s, size_t n, int dialect)
     return -1;
 }
 
-static bool mcpi_all_are(const mcp_json *list, mcp_type type, mcp_type type2)
+static bool mcpi_is_names(const mcp_json *list)
 {
-    mcp_json_each(v, list)
-        if (mcp_json_type(v) != type && mcp_json_type(v) != type2) return false;
+    if (mcp_json_type(list) != MCP_JSON_ARRAY) return false;
+    mcp_json_each(v, list) if (mcp_json_type(v) != MCP_JSON_STRING) return false;
     return true;
 }
 
@@ -6377,14 +6513,15 @@ static const char *mcpi_misfit(mcpi_compiler *c, const mcp_json *v, int is)
     case MCPI_IS_TEXT:
         return t == MCP_JSON_STRING ? NULL : "not a string";
     case MCPI_IS_NAMES:
-        return t == MCP_JSON_ARRAY && mcpi_all_are(v, MCP_JSON_STRING, MCP_JSON_STRING) ? NULL
-                                                                                        : "not an array of strings";
+        return mcpi_is_names(v) ? NULL : "not an array of strings";
     case MCPI_IS_SCHEMAS:
         return t == MCP_JSON_ARRAY && v->n ? NULL : "not an array of schemas";
-    case MCPI_IS_MAP: case MCPI_IS_EITHER_MAP:
-        return t == MCP_JSON_OBJECT ? NULL : "not an object of schemas";
-    case MCPI_IS_NAMES_MAP:
-        return t == MCP_JSON_OBJECT && mcpi_all_are(v, MCP_JSON_ARRAY, MCP_JSON_ARRAY) ? NULL : "not an object of arrays";
+    case MCPI_IS_MAP: case MCPI_IS_NAMES_MAP: case MCPI_IS_EITHER_MAP:
+        if (t != MCP_JSON_OBJECT) return "not an object";
+        mcp_json_each(item, v)
+            if (is == MCPI_IS_MAP || (is == MCPI_IS_EITHER_MAP && mcp_json_type(item) != MCP_JSON_ARRAY)) continue;
+            else if (!mcpi_is_names(item)) return "a member is not an array of strings";
+        return NULL;
     default:
         return NULL;
     }
@@ -6397,7 +6534,7 @@ static unsigned char mcpi_types_of(mcpi_compiler *c, const mcp_json *v)
     unsigned bits = 0;
     if (mcp_json_type(v) == MCP_JSON_ARRAY) {
         mcp_json_each(item, v) {
-            if (mcp_json_type(item) != MCP_JSON_STRING) mcpi_refuse_schema(c, item, "not the name of a type", NULL, 0);
+            if (mcp_json_type(item) != MCP_JSON_STRING) mcpi_refuse_schema(c, item, "not the name of a type");
             else bits |= mcpi_types_of(c, item);
         }
     } else {
@@ -6405,30 +6542,23 @@ static unsigned char mcpi_types_of(mcpi_compiler *c, const mcp_json *v)
         int i = mcp_json_size(v) == strlen(s) ? mcpi_word_of(names, s) : -1;
         if (i >= 0) bits = 2u << i;
         else if (mcp_json_type(v) == MCP_JSON_STRING)
-            mcpi_refuse_schema(c, v, "not the name of a type", v->u.text, v->n);
-        else mcpi_refuse_schema(c, v, "neither the name of a type nor an array of them", NULL, 0);
+            mcpi_refuse_schema(c, v, "not the name of a type");
+        else mcpi_refuse_schema(c, v, "neither the name of a type nor an array of them");
     }
     return (unsigned char)bits;
 }
 
-/* Adds a rule at the end of those that the node has of its kind. */
-static mcpi_rule *mcpi_rule_add(mcpi_compiler *c, mcpi_node *x, int op, const mcp_json *src)
-{
-    mcpi_rule *r = (mcpi_rule *)mcpi_work_alloc(&c->work, sizeof *r), **at = op < MCPI_KW_REQUIRED ? &x->asserts : &x->rules;
-    if (!r) return NULL;
-    while (*at) at = &(*at)->next;
-    *at = r;
-    r->op = (unsigned char)op;
-    r->src = src;
-    return r;
-}
-
-/* The rule that several keywords share. */
+/* The node's rule of this kind, added behind those that it has if it has none. */
 static mcpi_rule *mcpi_rule_have(mcpi_compiler *c, mcpi_node *x, int op, const mcp_json *src)
 {
-    mcpi_rule *r = x->rules;
-    while (r && r->op != op) r = r->next;
-    return r ? r : mcpi_rule_add(c, x, op, src);
+    mcpi_rule **at = op < MCPI_KW_REQUIRED ? &x->asserts : &x->rules;
+    while (*at && (*at)->op != op) at = &(*at)->next;
+    if (*at) return *at;
+    *at = (mcpi_rule *)mcpi_work_alloc(&c->work, sizeof **at);
+    if (!*at) return NULL;
+    (*at)->op = (unsigned char)op;
+    (*at)->src = src;
+    return *at;
 }
 
 /* A known name of the node, whose room has been made. */
@@ -6485,15 +6615,37 @@ static void mcpi_known_make(mcpi_compiler *c, mcpi_node *x, const mcp_json *cons
         }
 }
 
-/* The nodes of an array or object of schemas. Of dependencies, those that are none stay out. */
+/* The children of an array or object that count: of equal keys the last one. NULL: no memory, or there are none. */
+static const mcp_json **mcpi_children_of(mcpi_compiler *c, const mcp_json *list, uint32_t *n)
+{
+    const mcp_json **at = (const mcp_json **)mcpi_work_alloc(&c->work, list->n * sizeof *at);
+    uint32_t *over = NULL, i = 0;
+    mcpi_set keys;
+    *n = 0;
+    if (mcp_json_type(list) == MCP_JSON_OBJECT && list->n > 1) {
+        over = (uint32_t *)mcpi_work_alloc(&c->work, list->n * sizeof *over);
+        if (!over || !mcpi_set_keys(&c->work, &keys, list, over, MCPI_OVER)) return NULL;
+    }
+    if (!at) return NULL;
+    mcp_json_each(v, list) {
+        if (!over || over[i] != MCPI_OVER) at[(*n)++] = v;
+        i++;
+    }
+    return at;
+}
+
+/* The nodes of an array or object of schemas. Arrays of names, which dependencies has too, go to the rule's needs. */
 static void mcpi_list_make(mcpi_compiler *c, mcpi_node *x, mcpi_rule *r, const mcp_json *list)
 {
-    if (!r || !list->n) return;
-    r->list = (mcpi_node **)mcpi_work_alloc(&c->work, list->n * sizeof *r->list);
-    if (!r->list) return;
-    mcp_json_each(v, list)
-        if (r->op != MCPI_KW_NEEDS_EITHER || mcp_json_type(v) != MCP_JSON_ARRAY)
-            r->list[r->n++] = mcpi_node_at(c, v, x->home);
+    uint32_t i, n = 0;
+    const mcp_json **at = r ? mcpi_children_of(c, list, &n) : NULL;
+    if (!at) return;
+    r->list = (mcpi_node **)mcpi_work_alloc(&c->work, n * sizeof *r->list);
+    r->needs = at;
+    for (i = 0; r->list && i < n; i++)
+        if (r->op == MCPI_KW_NEEDS || (r->op == MCPI_KW_NEEDS_EITHER && mcp_json_type(at[i]) == MCP_JSON_ARRAY))
+            r->needs[r->needs_count++] = at[i];
+        else r->list[r->n++] = mcpi_node_at(c, at[i], x->home);
 }
 
 /* A pattern, or NULL and a note that it is not enforced. */
@@ -6502,6 +6654,8 @@ static const mcpi_pattern *mcpi_pattern_of(mcpi_compiler *c, const mcp_json *whe
     const char *why = NULL;
     const mcpi_pattern *p = mcpi_pattern_compile(c->work.arena, text, len, &why);
     mcpi_remark *note;
+    if (why == mcp_strerror(MCP_ERR_MEMORY)) c->work.status = MCP_ERR_MEMORY;
+    (void)mcpi_spend(&c->work, len / 16 + (p ? p->size / 4 : 0));      /* a few bytes can make a large program */
     if (p || c->work.status != MCP_OK) return p;
     note = (mcpi_remark *)mcpi_work_alloc(&c->work, sizeof *note);
     if (!note) return NULL;
@@ -6509,6 +6663,7 @@ static const mcpi_pattern *mcpi_pattern_of(mcpi_compiler *c, const mcp_json *whe
     note->why = why;
     *c->notes_end = note;
     c->notes_end = &note->next;
+    c->notes_count++;
     return NULL;
 }
 
@@ -6542,116 +6697,89 @@ static void mcpi_patterns_make(mcpi_compiler *c, mcpi_rule *r)
     }
 }
 
-/* Turns one keyword into a rule, or a part of one. */
+/* A reference, to be resolved when all identifiers are known. */
+static void mcpi_ref_add(mcpi_compiler *c, mcpi_rule *r, const mcpi_home *home)
+{
+    mcpi_pending_ref *ref = (mcpi_pending_ref *)mcpi_work_alloc(&c->work, sizeof *ref);
+    if (!ref) return;
+    ref->rule = r;
+    ref->home = home;
+    ref->next = c->refs;
+    c->refs = ref;
+}
+
+/* Turns one keyword into a rule, or into its part of one. */
 static void mcpi_keyword_compile(mcpi_compiler *c, mcpi_node *x, int op, const mcp_json *const *kw)
 {
     const mcp_json *v = kw[op];
-    mcpi_rule *r = NULL;
-    mcpi_pending_ref *ref;
+    int is = mcpi_keywords[op].is;
+    bool list = mcp_json_type(v) == MCP_JSON_ARRAY;
+    mcpi_node *sub = NULL;
+    mcpi_rule *r;
+    if (is == MCPI_IS_SCHEMA || (is == MCPI_IS_SCHEMA_OR_LIST && !list)) sub = mcpi_node_at(c, v, x->home);
+    if (op == MCPI_KW_TYPE) x->types = mcpi_types_of(c, v);
+    if (op == MCPI_KW_DEFS || op == MCPI_KW_DEFINITIONS) mcp_json_each(item, v) (void)mcpi_node_at(c, item, x->home);
+    if (mcpi_keywords[op].rule == MCPI_KW_NONE || (op == MCPI_KW_UNIQUE && !mcp_json_bool(v, false))) return;
+    if ((op == MCPI_KW_THEN || op == MCPI_KW_ELSE) && !kw[MCPI_KW_IF]) return;
+    if (op == MCPI_KW_REST7 && mcp_json_type(kw[MCPI_KW_ITEMS7]) != MCP_JSON_ARRAY) return;
+    r = mcpi_rule_have(c, x, mcpi_keywords[op].rule, v);
+    if (!r) return;
     switch (op) {
-    case MCPI_KW_TYPE:
-        x->types = mcpi_types_of(c, v);
-        break;
     case MCPI_KW_ENUM:
-        if ((r = mcpi_rule_add(c, x, op, v)) != NULL) mcpi_enum_make(c, r);
+        mcpi_enum_make(c, r);
         break;
     case MCPI_KW_MULTIPLE: case MCPI_KW_MAXIMUM: case MCPI_KW_MINIMUM: case MCPI_KW_BELOW: case MCPI_KW_ABOVE:
-        if ((r = mcpi_rule_add(c, x, op, v)) == NULL) break;
         r->small = mcpi_small(v, &r->number);
         r->strict = op == MCPI_KW_BELOW || op == MCPI_KW_ABOVE ||
                     mcp_json_bool(kw[op == MCPI_KW_MAXIMUM ? MCPI_KW_BELOW4 : MCPI_KW_ABOVE4], false);
         break;
     case MCPI_KW_PATTERN:
-        if ((r = mcpi_rule_add(c, x, op, v)) == NULL) break;
         r->patterns = (const mcpi_pattern **)mcpi_work_alloc(&c->work, sizeof *r->patterns);
         if (r->patterns) *r->patterns = mcpi_pattern_of(c, v, v->u.text, v->n);
         break;
-    case MCPI_KW_UNIQUE:
-        if (mcp_json_bool(v, false)) (void)mcpi_rule_add(c, x, op, v);
-        break;
     case MCPI_KW_MAX_MEMBERS: case MCPI_KW_MIN_MEMBERS:
-        x->distinct = true;                 /* and so on */
+        x->distinct = true;
         /* fall through */
     case MCPI_KW_MAX_LENGTH: case MCPI_KW_MIN_LENGTH: case MCPI_KW_MAX_ITEMS: case MCPI_KW_MIN_ITEMS:
-        if ((r = mcpi_rule_add(c, x, op, v)) != NULL) r->max = mcpi_count_of(v);
-        break;
-    case MCPI_KW_CONST: case MCPI_KW_REQUIRED: case MCPI_KW_NEEDS:
-        (void)mcpi_rule_add(c, x, op, v);
+        r->max = mcpi_count_of(v);
         break;
     case MCPI_KW_MEMBERS:
-        if ((r = mcpi_rule_have(c, x, MCPI_KW_MEMBERS, v)) != NULL) r->properties = v;
+        r->properties = v;
         break;
     case MCPI_KW_PATTERNS:
-        if ((r = mcpi_rule_have(c, x, MCPI_KW_MEMBERS, v)) == NULL) break;
         r->src = v;
         x->distinct = true;
         mcpi_list_make(c, x, r, v);
         mcpi_patterns_make(c, r);
         break;
-    case MCPI_KW_ADDITIONAL:
-        if ((r = mcpi_rule_have(c, x, MCPI_KW_MEMBERS, v)) != NULL) r->sub = mcpi_node_at(c, v, x->home);
-        if (mcp_json_type(v) != MCP_JSON_BOOL) x->distinct = true;
-        break;
-    case MCPI_KW_PREFIX:
-        mcpi_list_make(c, x, mcpi_rule_have(c, x, MCPI_KW_ITEMS, v), v);
-        break;
-    case MCPI_KW_ITEMS7:
-        r = mcpi_rule_have(c, x, MCPI_KW_ITEMS, v);
-        if (mcp_json_type(v) == MCP_JSON_ARRAY) mcpi_list_make(c, x, r, v);
-        else if (r) r->sub = mcpi_node_at(c, v, x->home);
-        break;
-    case MCPI_KW_REST7:
-        if (mcp_json_type(kw[MCPI_KW_ITEMS7]) != MCP_JSON_ARRAY) { (void)mcpi_node_at(c, v, x->home); break; }
-        /* fall through */
-    case MCPI_KW_ITEMS:
-        if ((r = mcpi_rule_have(c, x, MCPI_KW_ITEMS, v)) != NULL) r->sub = mcpi_node_at(c, v, x->home);
-        break;
     case MCPI_KW_CONTAINS:
-        if ((r = mcpi_rule_add(c, x, op, v)) == NULL) break;
-        r->sub = mcpi_node_at(c, v, x->home);
         r->least = kw[MCPI_KW_MIN_CONTAINS];
         r->most = kw[MCPI_KW_MAX_CONTAINS];
         r->min = r->least ? mcpi_count_of(r->least) : 1;
         r->max = r->most ? mcpi_count_of(r->most) : UINT64_MAX;
+        r->sub = sub;
         break;
     case MCPI_KW_REF: case MCPI_KW_DYNAMIC_REF: case MCPI_KW_RECURSIVE_REF:
-        r = mcpi_rule_add(c, x, op, v);
-        ref = r ? (mcpi_pending_ref *)mcpi_work_alloc(&c->work, sizeof *ref) : NULL;
-        if (!ref) break;
-        ref->rule = r;
-        ref->home = x->home;
-        ref->next = c->refs;
-        c->refs = ref;
+        mcpi_ref_add(c, r, x->home);
         break;
-    case MCPI_KW_ALL: case MCPI_KW_ANY: case MCPI_KW_ONE: case MCPI_KW_NEEDS_FIT: case MCPI_KW_NEEDS_EITHER:
-        mcpi_list_make(c, x, mcpi_rule_add(c, x, op, v), v);
+    case MCPI_KW_ALL: case MCPI_KW_ANY: case MCPI_KW_ONE: case MCPI_KW_PREFIX: case MCPI_KW_NEEDS:
+    case MCPI_KW_NEEDS_FIT: case MCPI_KW_NEEDS_EITHER:
+        mcpi_list_make(c, x, r, v);
         break;
-    case MCPI_KW_LEFT_ITEMS: case MCPI_KW_LEFT_MEMBERS:
-        x->tracks = true;
-        if (op == MCPI_KW_LEFT_MEMBERS && mcp_json_type(v) != MCP_JSON_BOOL) x->distinct = true;
+    case MCPI_KW_THEN:
+        r->yes = sub;
+        break;
+    case MCPI_KW_ELSE:
+        r->no = sub;
+        break;
+    case MCPI_KW_ITEMS7:
+        if (list) mcpi_list_make(c, x, r, v);
         /* fall through */
-    case MCPI_KW_NOT: case MCPI_KW_NAMES:
-        if ((r = mcpi_rule_add(c, x, op, v)) != NULL) r->sub = mcpi_node_at(c, v, x->home);
-        break;
-    case MCPI_KW_IF:
-        if ((r = mcpi_rule_add(c, x, op, v)) == NULL) break;
-        r->n = 3;
-        r->list = (mcpi_node **)mcpi_work_alloc(&c->work, 3 * sizeof *r->list);
-        if (r->list) r->list[0] = mcpi_node_at(c, v, x->home);
-        break;
-    case MCPI_KW_THEN: case MCPI_KW_ELSE:
-        if (kw[MCPI_KW_IF] && (r = mcpi_rule_have(c, x, MCPI_KW_IF, v)) != NULL && r->list)
-            r->list[1 + (op == MCPI_KW_ELSE)] = mcpi_node_at(c, v, x->home);
-        else (void)mcpi_node_at(c, v, x->home);
-        break;
-    case MCPI_KW_DEFS: case MCPI_KW_DEFINITIONS:
-        mcp_json_each(item, v) (void)mcpi_node_at(c, item, x->home);
-        break;
-    case MCPI_KW_CONTENT:
-        (void)mcpi_node_at(c, v, x->home);
-        break;
     default:
-        break;
+        r->sub = sub;
+        x->tracks = x->tracks || op == MCPI_KW_LEFT_ITEMS || op == MCPI_KW_LEFT_MEMBERS;
+        if ((op == MCPI_KW_ADDITIONAL || op == MCPI_KW_LEFT_MEMBERS) && mcp_json_type(v) != MCP_JSON_BOOL)
+            x->distinct = true;
     }
 }
 
@@ -6668,7 +6796,7 @@ static void mcpi_node_fill(mcpi_compiler *c, mcpi_node *x)
     if (mcp_json_type(x->src) != MCP_JSON_OBJECT) {
         mcpi_refuse_schema(c, x->src, mcp_json_type(x->src) == MCP_JSON_ARRAY && x->home && x->home->dialect == MCPI_D20
             ? "not a schema; the tuple of older drafts is prefixItems now, or $schema has to name the draft"
-            : "not a schema: neither an object nor true or false", NULL, 0);
+            : "not a schema: neither an object nor true or false");
         return;
     }
     mcpi_identify(c, x);
@@ -6680,7 +6808,7 @@ static void mcpi_node_fill(mcpi_compiler *c, mcpi_node *x)
     }
     for (op = 0; op < MCPI_KEYWORD_COUNT; op++) {
         fault = kw[op] ? mcpi_misfit(c, kw[op], mcpi_keywords[op].is) : NULL;
-        if (fault) { mcpi_refuse_schema(c, kw[op], fault, NULL, 0); return; }
+        if (fault) { mcpi_refuse_schema(c, kw[op], fault); return; }
     }
     if (x->home->dialect <= MCPI_D7 && kw[MCPI_KW_REF]) {  /* what stands beside it does not count */
         mcpi_keyword_compile(c, x, MCPI_KW_REF, kw);
@@ -6799,7 +6927,7 @@ static void mcpi_ref_resolve(mcpi_compiler *c, const mcpi_pending_ref *ref)
         home = len == MCP_NTS ? NULL : mcpi_home_of(c->schema, buf, len);
     }
     if (!home) {
-        mcpi_refuse_schema(c, r->src, "no part of this schema has that URI, and nothing is fetched", s, r->src->n);
+        mcpi_refuse_schema(c, r->src, "no part of this schema has that URI, and nothing is fetched");
         return;
     }
     fragment = (char *)mcpi_work_alloc(&c->work, n + 1);
@@ -6817,31 +6945,28 @@ static void mcpi_ref_resolve(mcpi_compiler *c, const mcpi_pending_ref *ref)
     if (r->op == MCPI_KW_RECURSIVE_REF) r->strict = mcpi_ident_of(c->schema, home, "#", 1, true) != NULL;
     mcpi_mark_back(c->work.arena, &mark);
     if (v) r->sub = mcpi_node_at(c, v, home);
-    else mcpi_refuse_schema(c, r->src, "it leads to nothing in this schema", s, r->src->n);
+    else mcpi_refuse_schema(c, r->src, "it leads to nothing in this schema");
 }
 
 /* The places that are not enforced, as lines. */
 static const char *mcpi_notes_make(mcpi_compiler *c)
 {
+    enum { LINE = 300 };
     const mcpi_remark *note;
-    char buf[512], *all, *p;
+    size_t cap = c->notes_count * LINE + 1, end;
     mcpi_said t;
-    size_t n = 0, pass;
-    all = p = NULL;
-    for (pass = 0; c->notes && pass < 2; pass++) {
-        if (pass && (all = p = (char *)mcpi_work_alloc(&c->work, n + 1)) == NULL) return NULL;
-        for (note = c->notes; note; note = note->next) {
-            mcpi_said_in(&t, buf, sizeof buf - 1);
-            mcpi_say_place(&t, c->root, note->where);
-            mcpi_say_bytes(&t, " is not enforced: ", 18);
-            mcpi_say_bytes(&t, note->why, strlen(note->why));
-            if (t.full) mcpi_say_mend(&t);
-            buf[t.len++] = '\n';
-            if (p) { memcpy(p, buf, t.len); p += t.len; }
-            else n += t.len;
-        }
+    mcpi_said_in(&t, (char *)mcpi_work_alloc(&c->work, cap), cap);
+    for (note = c->notes; t.buf && note; note = note->next) {
+        end = t.len + LINE - 1;
+        t.cap = end + 1;
+        mcpi_say_place(&t, c->root, note->where);
+        mcpi_say_words(&t, " is not enforced: ");
+        mcpi_say_words(&t, note->why);
+        if (t.full) mcpi_say_mend(&t);
+        t.full = false;
+        t.buf[t.len++] = '\n';
     }
-    return all ? all : "";
+    return t.buf;
 }
 
 static bool mcpi_schema_build(mcpi_compiler *c)
@@ -7021,12 +7146,15 @@ static bool mcpi_listed(mcpi_work *w, const mcpi_rule *r, const mcp_json *v)
 static bool mcpi_pattern_fits(mcpi_work *w, const mcpi_pattern *p, const char *s, size_t n)
 {
     mcpi_mark mark = mcpi_mark_set(w->arena);
+    uint64_t left, most;
     int found;
     if (!p) return true;
-    if (!mcpi_spend(w, 1 + n / 4)) return false;
-    found = mcpi_pattern_find(p, s, n, w->arena);
+    if (!mcpi_spend(w, 1 + (p->size + p->cells) / 64)) return false;
+    left = most = w->left * MCPI_PATTERN_STEPS;
+    found = mcpi_pattern_find(p, s, n, w->arena, &left);
     mcpi_mark_back(w->arena, &mark);
     if (found < 0) w->status = found;
+    w->left -= (most - left) / MCPI_PATTERN_STEPS;
     return found > 0;
 }
 
@@ -7303,7 +7431,7 @@ static bool mcpi_next(mcpi_checker *k, mcpi_visit *f)
         k->next.mode = MCPI_QUIET;
         return true;
     case MCPI_KW_IF:                        /* then what it says: count is the verdict of `if` */
-        x = f->i == 0 ? r->list[0] : f->i == 1 ? r->list[f->count ? 1 : 2] : NULL;
+        x = f->i == 0 ? r->sub : f->i > 1 ? NULL : f->count ? r->yes : r->no;
         if (!x) return false;
         mcpi_next_same(k, f, x, x->src);
         if (f->i++ == 0) k->next.mode = MCPI_QUIET;
@@ -7356,16 +7484,14 @@ static void mcpi_conclude(mcpi_checker *k, mcpi_visit *f)
 {
     const mcpi_rule *r = f->rule;
     mcp_type t = mcp_json_type(f->v);
+    uint32_t i;
     switch (r->op) {
     case MCPI_KW_REQUIRED:
         if (t == MCP_JSON_OBJECT && f->required < f->node->required) mcpi_lacking(k, f, r, r->src);
         break;
     case MCPI_KW_NEEDS: case MCPI_KW_NEEDS_EITHER:
-        if (t != MCP_JSON_OBJECT) break;
-        mcp_json_each(names, r->src)
-            if (mcp_json_type(names) == MCP_JSON_ARRAY && mcpi_spend(&k->work, 1) &&
-                mcpi_has(f, names[-1].u.text, names[-1].n))
-                mcpi_lacking(k, f, r, names);
+        for (i = 0; t == MCP_JSON_OBJECT && i < r->needs_count && mcpi_spend(&k->work, 1); i++)
+            if (mcpi_has(f, r->needs[i][-1].u.text, r->needs[i][-1].n)) mcpi_lacking(k, f, r, r->needs[i]);
         break;
     case MCPI_KW_MAX_MEMBERS:
         if (t == MCP_JSON_OBJECT && f->members > r->max) mcpi_fault(k, f, r, r->op, NULL);
@@ -7432,26 +7558,7 @@ static bool mcpi_walk(mcpi_checker *k, const mcp_json *v, int mode)
 /* -- telling ------------------------------------------------------------------------------------------------------------- */
 /* A fault is told as a sentence for whoever has to put it right, and as two pointers. */
 
-enum { MCPI_VALUE_SHOWN = 60, MCPI_PATH_SHOWN = 240, MCPI_LIST_SHOWN = 240 };
-
-/* A string in quotes and on one line, cut after MCPI_VALUE_SHOWN bytes. */
-static void mcpi_say_quoted(mcpi_said *t, const char *s, size_t n)
-{
-    char buf[8 * MCPI_VALUE_SHOWN];
-    mcp_writer w;
-    size_t cut = n, len = 0;
-    const char *text;
-    if (n > MCPI_VALUE_SHOWN) for (cut = MCPI_VALUE_SHOWN; cut && (s[cut] & 0xC0) == 0x80; cut--) { }
-    mcp_writer_fixed(&w, buf, sizeof buf);
-    mcp_put_strn(&w, NULL, s, cut);
-    text = mcp_writer_text(&w, &len);
-    if (!text) return;
-    if (cut < n) len--;
-    mcpi_say_bytes(t, text, len);
-    if (cut < n) mcpi_say_bytes(t, "...\"", 4);
-}
-
-static void mcpi_say_words(mcpi_said *t, const char *s) { mcpi_say_bytes(t, s, strlen(s)); }
+enum { MCPI_PATH_SHOWN = 240, MCPI_LIST_SHOWN = 240 };
 
 /* A small array or object as it is. */
 static bool mcpi_say_whole(mcpi_said *t, const mcp_json *v)
@@ -12241,75 +12348,6 @@ void mcp_names_free(mcp_names *n)
    Whatever a handler calls may come back into the server. So nothing that is in use is freed while `nest` says that
    callbacks run: peers and the server itself are marked, and go when the outermost call returns. */
 
-/* -- names: a hash map of whatever has one ----------------------------------------------------------------------- */
-
-typedef struct mcpi_named { const char *name; size_t len; uint32_t hash; } mcpi_named;
-typedef struct mcpi_map { mcpi_named **cell; size_t cells, count; } mcpi_map;  /* linear probing, at most half full */
-
-static mcpi_named *mcpi_map_find(const mcpi_map *m, const char *name, size_t len)
-{
-    uint32_t h;
-    size_t i;
-    if (m->count == 0) return NULL;
-    h = mcpi_hash(name, len);
-    for (i = h & (m->cells - 1); m->cell[i]; i = (i + 1) & (m->cells - 1)) {
-        mcpi_named *x = m->cell[i];
-        if (x->hash == h && x->len == len && memcmp(x->name, name, len) == 0) return x;
-    }
-    return NULL;
-}
-
-static void mcpi_map_place(mcpi_map *m, mcpi_named *x)
-{
-    size_t i = x->hash & (m->cells - 1);
-    while (m->cell[i]) i = (i + 1) & (m->cells - 1);
-    m->cell[i] = x;
-}
-
-/* x->name and x->len are set; the name must live as long as x is in the map. */
-static bool mcpi_map_add(const mcp_allocator *a, mcpi_map *m, mcpi_named *x)
-{
-    if (m->count * 2 >= m->cells) {
-        mcpi_map big;
-        size_t i;
-        big.cells = m->cells ? m->cells * 2 : 16;
-        big.count = m->count;
-        big.cell = (mcpi_named **)mcpi_zalloc(a, big.cells * sizeof *big.cell);
-        if (!big.cell) return false;
-        for (i = 0; i < m->cells; i++)
-            if (m->cell[i]) mcpi_map_place(&big, m->cell[i]);
-        mcpi_free(a, m->cell, m->cells * sizeof *m->cell);
-        *m = big;
-    }
-    x->hash = mcpi_hash(x->name, x->len);
-    mcpi_map_place(m, x);
-    m->count++;
-    return true;
-}
-
-/* Closes the gap by moving back what had been pushed past it: no tombstones to pile up. */
-static void mcpi_map_remove(mcpi_map *m, mcpi_named *x)
-{
-    size_t mask = m->cells - 1, i, j;
-    for (i = x->hash & mask; m->cell[i] != x; i = (i + 1) & mask)
-        if (!m->cell[i]) return;
-    m->cell[i] = NULL;
-    m->count--;
-    for (j = (i + 1) & mask; m->cell[j]; j = (j + 1) & mask) {
-        size_t home = m->cell[j]->hash & mask;
-        if (((j - home) & mask) < ((j - i) & mask)) continue;
-        m->cell[i] = m->cell[j];
-        m->cell[j] = NULL;
-        i = j;
-    }
-}
-
-static void mcpi_map_free(const mcp_allocator *a, mcpi_map *m)
-{
-    mcpi_free(a, m->cell, m->cells * sizeof *m->cell);
-    memset(m, 0, sizeof *m);
-}
-
 /* -- what there is ----------------------------------------------------------------------------------------------- */
 
 enum { MCPI_MISSED_URIS = 16 };
@@ -12328,7 +12366,6 @@ typedef struct mcpi_method {
 } mcpi_method;
 
 /* A tool, prompt, resource or template. */
-enum { MCPI_TOOLS, MCPI_RESOURCES, MCPI_PROMPTS, MCPI_TEMPLATES, MCPI_KINDS };
 typedef struct mcpi_feature {
     mcpi_named named;                       /* its name, or the URI */
     uint64_t seq;                           /* place in the list; cursors point between these */
@@ -12494,7 +12531,7 @@ struct mcp_server {
     int listen_fd;
     char *listen_path;
     struct pollfd *fds; int fds_cap;
-    int mail_at, listen_at;
+    int mail_at, listen_at; bool fds_left;  /* where their entries are; there was no room for all that there are */
     int64_t accept_at;                      /* no descriptors were left: the next peer is not asked in before */
 #endif
     mcp_server_desc d;                      /* with the defaults filled in; its strings are not used after new */
@@ -12692,6 +12729,11 @@ static void mcpi_put_envelope(mcp_writer *w, const mcp_json *id)
     w->comma = true;
 }
 
+static void mcpi_put_empty(mcp_writer *w, const char *key)
+{
+    mcpi_put_splice(w, key, "{}", 2);
+}
+
 static mcp_writer *mcpi_note_begin(mcpi_stream *st, const char *method)
 {
     mcp_writer *w = mcpi_stream_begin(st);
@@ -12774,10 +12816,17 @@ static int mcpi_put_error(mcp_conn *c, mcpi_stream *st, mcpi_batch *b, const mcp
     return mcpi_answer_end(c, st, b, p);
 }
 
+static const char mcpi_no_memory[] = "out of memory";
+
 /* An error for something that never became a request; id may be NULL. */
 static void mcpi_conn_error(mcp_conn *c, mcpi_batch *b, const mcp_json *id, int code, const char *message)
 {
     (void)mcpi_conn_broke(c, mcpi_put_error(c, &c->st, b, id, code, message, NULL));
+}
+
+static void mcpi_conn_no_memory(mcp_conn *c, mcpi_batch *b, const mcp_json *id)
+{
+    mcpi_conn_error(c, b, id, MCPI_INTERNAL_ERROR, mcpi_no_memory);
 }
 
 /* -- the answer -------------------------------------------------------------------------------------------------- */
@@ -12830,6 +12879,11 @@ static void mcpi_refuse(mcp_req *r, int code, const char *message)
     (void)mcp_req_error(r, code, message, NULL);
 }
 
+static void mcpi_refuse_memory(mcp_req *r)
+{
+    mcpi_refuse(r, MCPI_INTERNAL_ERROR, mcpi_no_memory);
+}
+
 static mcp_writer *mcpi_body(mcp_req *r)
 {
     if (r->begun) return &r->w;
@@ -12863,7 +12917,7 @@ int mcp_req_cache(mcp_req *r, int ttl_ms, int scope)
 static int mcpi_result_end(mcp_req *r, int status)
 {
     if (status == MCP_OK) mcpi_req_over(r);
-    else mcpi_refuse(r, MCPI_INTERNAL_ERROR, status == MCP_ERR_MEMORY ? "out of memory"
+    else mcpi_refuse(r, MCPI_INTERNAL_ERROR, status == MCP_ERR_MEMORY ? mcpi_no_memory
                      : status == MCP_ERR_LIMIT ? "the result nests too deep" : "the result could not be written");
     return status;
 }
@@ -13542,7 +13596,7 @@ static bool mcpi_peek_line(mcp_req *r, mcpi_frame *f, const char *line, size_t l
     } else if (len && m.kind == MCP_MSG_REQUEST && strcmp(m.method, "ping") == 0 && c->version &&
                !mcp_json_at(m.params, "/_meta/io.modelcontextprotocol~1protocolVersion")) {
         mcpi_place p = mcpi_answer_begin(&c->st, NULL, m.id);
-        mcpi_put_splice(p.w, "result", "{}", 2);
+        mcpi_put_empty(p.w, "result");
         (void)mcpi_conn_broke(c, mcpi_answer_end(c, &c->st, NULL, p));
         taken = true;
     }
@@ -13680,9 +13734,6 @@ static bool mcpi_says(const mcp_server *s, const char *capability)
     return mcp_json_get(s->caps, capability) != NULL;
 }
 
-/* The members of lists, in results and capabilities; in the order of MCPI_TOOLS and its neighbours. */
-static const char mcpi_list_names[] = "tools\0" "resources\0" "prompts\0" "resourceTemplates\0";
-
 /* Resources and templates come together. */
 static bool mcpi_has_list(const mcp_server *s, int kind)
 {
@@ -13692,13 +13743,20 @@ static bool mcpi_has_list(const mcp_server *s, int kind)
     return l->count > 0 || l->said || other->count > 0 || other->said;
 }
 
+/* Does it tell changes of this list, or (subscribe) of its resources? It does, unless the program has said no. */
+static bool mcpi_offers(const mcp_server *s, int kind, const char *what)
+{
+    const mcp_json *said = mcp_json_get(mcp_json_get(s->caps, mcpi_word_at(mcpi_lists, kind)), what);
+    return mcpi_has_list(s, kind) && (!said || mcp_json_bool(said, false));
+}
+
 /* What the registry says, and over it what the program declared. */
 static void mcpi_put_capabilities(mcp_server *s, mcp_writer *w)
 {
     int kind;
     mcp_put_object(w, "capabilities");
     for (kind = 0; kind <= MCPI_PROMPTS; kind++) {
-        const char *name = mcpi_word_at(mcpi_list_names, kind);
+        const char *name = mcpi_word_at(mcpi_lists, kind);
         const mcp_json *said = mcp_json_get(s->caps, name);
         if (!mcpi_has_list(s, kind)) continue;
         mcp_put_object(w, name);
@@ -13707,9 +13765,9 @@ static void mcpi_put_capabilities(mcp_server *s, mcp_writer *w)
         mcp_json_each(v, said) mcp_put_json(w, mcp_json_key(v), v);
         mcp_put_end(w);
     }
-    if (s->has_completions && !mcpi_says(s, "completions")) mcpi_put_splice(w, "completions", "{}", 2);
+    if (s->has_completions && !mcpi_says(s, "completions")) mcpi_put_empty(w, "completions");
     mcp_json_each(v, s->caps)
-        if (mcpi_word_of(mcpi_list_names, mcp_json_key(v)) < 0) mcp_put_json(w, mcp_json_key(v), v);
+        if (mcpi_word_of(mcpi_lists, mcp_json_key(v)) < 0) mcp_put_json(w, mcp_json_key(v), v);
     mcp_put_end(w);
 }
 
@@ -13731,7 +13789,7 @@ static void mcpi_do_initialize(mcp_req *r)
     c->client = mcp_json_copy(&c->session, client);
     c->caps = mcp_json_copy(&c->session, caps);
     if ((client && !c->client) || (caps && !c->caps)) {
-        mcpi_refuse(r, MCPI_INTERNAL_ERROR, "out of memory");
+        mcpi_refuse_memory(r);
         return;
     }
     c->version = mcpi_word_at(mcpi_versions, i < MCPI_VERSION_LEGACY ? MCPI_VERSION_LEGACY : i);
@@ -13859,6 +13917,13 @@ static int mcpi_sub_add(mcp_conn *c, mcp_req *listen, const mcp_json *uri)
     return MCP_ERR_MEMORY;
 }
 
+/* What mcpi_sub_add could not do. */
+static void mcpi_refuse_sub(mcp_req *r, int rc)
+{
+    if (rc == MCP_ERR_LIMIT) mcpi_refuse(r, MCPI_BUSY, "busy: too many subscriptions");
+    else mcpi_refuse_memory(r);
+}
+
 /* What the caller may not see cannot be watched: MCP_ERR_UNKNOWN. What is found out here is not kept: a listen may name
    many. */
 static int mcpi_may_watch(mcp_req *r, const mcp_json *uri)
@@ -13886,7 +13951,8 @@ static void mcpi_do_listen(mcp_req *r)
         return;
     }
     for (kind = 0; kind <= MCPI_PROMPTS; kind++)
-        if (mcp_json_bool(mcp_json_get(f, mcpi_word_at(mcpi_filter_flags, kind)), false) && mcpi_has_list(r->s, kind))
+        if (mcp_json_bool(mcp_json_get(f, mcpi_word_at(mcpi_filter_flags, kind)), false)
+            && mcpi_offers(r->s, kind, "listChanged"))
             r->filter |= 1u << kind;
     if (r->batch) {                         /* all other answers would wait for its end */
         mcpi_refuse(r, MCPI_INVALID_REQUEST, "subscriptions/listen must not be part of a batch");
@@ -13894,11 +13960,11 @@ static void mcpi_do_listen(mcp_req *r)
     }
     mcpi_tell_changes(r->s);                /* what changed before is no news to this one */
     if (!mcp_req_defer(r)) {
-        mcpi_refuse(r, MCPI_INTERNAL_ERROR, "out of memory");
+        mcpi_refuse_memory(r);
         return;
     }
     uris = mcp_json_at(r->params, "/notifications/resourceSubscriptions");         /* the copy */
-    if (!mcpi_has_list(r->s, MCPI_RESOURCES)) uris = NULL;
+    if (!mcpi_offers(r->s, MCPI_RESOURCES, "subscribe")) uris = NULL;
     mcp_json_each(u, uris)
         if (rc == MCP_OK) {
             rc = mcpi_may_watch(r, u);
@@ -13906,13 +13972,12 @@ static void mcpi_do_listen(mcp_req *r)
             else if (rc == MCP_ERR_UNKNOWN) rc = MCP_OK;
         }
     if (rc != MCP_OK) {
-        mcpi_refuse(r, rc == MCP_ERR_LIMIT ? MCPI_BUSY : MCPI_INTERNAL_ERROR,
-                    rc == MCP_ERR_LIMIT ? "busy: too many subscriptions" : "out of memory");
+        mcpi_refuse_sub(r, rc);
         return;
     }
     if (mcpi_req_open(r) != MCP_OK) return;
     r->listen = true;
-    w = mcpi_note_begin(r->stream, "notifications/subscriptions/acknowledged");
+    w = mcpi_note_begin(r->stream, mcpi_changes);
     mcpi_put_subscription(w, r->id);
     mcp_put_object(w, "notifications");
     for (kind = 0; kind <= MCPI_PROMPTS; kind++)
@@ -13940,6 +14005,10 @@ static void mcpi_do_subscribe(mcp_req *r)
     const char *text = mcp_json_text(uri, &n);
     mcpi_sub *b;
     int rc = MCP_OK;
+    if (!mcpi_offers(r->s, MCPI_RESOURCES, "subscribe")) {
+        mcpi_refuse(r, MCPI_METHOD_NOT_FOUND, "this server has no subscriptions");
+        return;
+    }
     if (mcp_json_type(uri) != MCP_JSON_STRING) {
         mcpi_refuse(r, MCPI_INVALID_PARAMS, "params.uri is not a string");
         return;
@@ -13948,8 +14017,7 @@ static void mcpi_do_subscribe(mcp_req *r)
     else if (rc == MCP_ERR_UNKNOWN) { (void)mcpi_not_found(r, mcpi_no_resource, uri); return; }
     else if (!add && (b = (mcpi_sub *)(void *)mcpi_map_find(&r->conn->subs, text, n)) != NULL) mcpi_sub_free(r->s, b);
     if (rc == MCP_OK) mcpi_do_ping(r);
-    else mcpi_refuse(r, rc == MCP_ERR_LIMIT ? MCPI_BUSY : MCPI_INTERNAL_ERROR,
-                     rc == MCP_ERR_LIMIT ? "busy: too many subscriptions" : "out of memory");
+    else mcpi_refuse_sub(r, rc);
 }
 
 /* The server's own end of a listen: its result, and on a stream notifications/cancelled right behind it. */
@@ -14039,7 +14107,7 @@ static void mcpi_do_list(mcp_req *r)
         return;
     }
     w = mcpi_body(r);
-    mcp_put_array(w, mcpi_word_at(mcpi_list_names, kind));
+    mcp_put_array(w, mcpi_word_at(mcpi_lists, kind));
     for (i = mcpi_list_after(l, seq); i < l->count && (s->d.page_size <= 0 || shown < s->d.page_size); i++) {
         if (!mcpi_visible(r, l->at[i])) continue;
         mcpi_put_splice(w, NULL, l->at[i]->text, l->at[i]->len);
@@ -14079,6 +14147,10 @@ static bool mcpi_req_call(mcp_req *r, int kind, const char *unknown)
 {
     size_t n = 0;
     const char *name = mcp_json_text(r->name, &n);
+    if (r->modern && !mcpi_has_list(r->s, kind)) {
+        mcpi_refuse(r, MCPI_METHOD_NOT_FOUND, "this server has nothing of the kind");
+        return false;
+    }
     if (mcp_json_type(r->name) != MCP_JSON_STRING) {
         mcpi_refuse(r, MCPI_INVALID_PARAMS, "params.name is not a string");
         return false;
@@ -14287,6 +14359,15 @@ static int mcpi_not_found(mcp_req *r, const char *message, const mcp_json *uri)
     return mcp_req_error(r, r->modern ? MCPI_INVALID_PARAMS : MCPI_RESOURCE_NOT_FOUND, message, data ? data : "{}");
 }
 
+/* Stands in for a method that a server declares before it has anything to use it on: small, since every server has it. */
+static void mcpi_do_unknown(mcp_req *r)
+{
+    const mcp_json *uri = mcp_json_get(r->params, "uri");
+    if (strcmp(r->method, "resources/read") == 0 && mcp_json_type(uri) == MCP_JSON_STRING)
+        (void)mcpi_not_found(r, mcpi_no_resource, uri);
+    else mcpi_refuse(r, MCPI_INVALID_PARAMS, "there is nothing of that name");
+}
+
 static void mcpi_do_read(mcp_req *r)
 {
     const mcp_json *uri = mcp_json_get(r->params, "uri");
@@ -14297,7 +14378,7 @@ static void mcpi_do_read(mcp_req *r)
         return;
     }
     x = mcpi_resource_find(r, &r->arena, uri, &rc);
-    if (!x && rc == MCP_ERR_MEMORY) mcpi_refuse(r, MCPI_INTERNAL_ERROR, "out of memory");
+    if (!x && rc == MCP_ERR_MEMORY) mcpi_refuse_memory(r);
     else if (!x) (void)mcpi_not_found(r, mcpi_no_resource, uri);
     if (!x) return;
     x->uses++;
@@ -14526,7 +14607,7 @@ static void mcpi_on_request(mcp_conn *c, const mcp_msg *m, mcpi_batch *b)
         return;
     }
     r = mcpi_req_new(c);
-    if (!r) { mcpi_conn_error(c, b, m->id, MCPI_INTERNAL_ERROR, "out of memory"); return; }
+    if (!r) { mcpi_conn_no_memory(c, b, m->id); return; }
     r->id = m->id;
     r->method = m->method;
     r->params = m->params;
@@ -14606,14 +14687,14 @@ static void mcpi_on_batch(mcp_conn *c, const mcp_json *items)
     mcp_server *s = c->s;
     mcpi_batch *b = (mcpi_batch *)mcpi_zalloc(&s->alloc, sizeof *b);
     mcp_msg m;
-    if (!b) { mcpi_conn_error(c, NULL, NULL, MCPI_INTERNAL_ERROR, "out of memory"); return; }
+    if (!b) { mcpi_conn_no_memory(c, NULL, NULL); return; }
     b->conn = c;
     b->open = 1;                            /* ours, until all have been seen */
     mcp_writer_init(&b->w, &s->alloc, 0);
     mcp_put_array(&b->w, NULL);
     if (b->w.status != MCP_OK) {            /* nothing of it has been run */
         mcpi_free(&s->alloc, b, sizeof *b);
-        mcpi_conn_error(c, NULL, NULL, MCPI_INTERNAL_ERROR, "out of memory");
+        mcpi_conn_no_memory(c, NULL, NULL);
         return;
     }
     mcp_json_each(v, items) {
@@ -14634,7 +14715,7 @@ static void mcpi_on_line(mcp_conn *c, char *line, size_t len)
     f->pin = s->nest + 1;
     s->nest++;
     if (mcpi_msg_read(&f->arena, line, len, 0, &m) != MCP_OK)
-        mcpi_conn_error(c, NULL, NULL, MCPI_INTERNAL_ERROR, "out of memory");
+        mcpi_conn_no_memory(c, NULL, NULL);
     else if (m.kind == MCP_MSG_BATCH && c->version && strcmp(c->version, "2025-03-26") == 0)
         mcpi_on_batch(c, m.batch);
     else mcpi_on_message(c, &m, NULL);
@@ -14688,14 +14769,6 @@ static void mcpi_hmac_end(mcpi_sha *c, const void *key, size_t n, unsigned char 
    Questions are collected while the handler runs and go out when it has returned, a deferred request's at the end of
    the turn. Nothing of this is named by the dispatch: it finds the way through pointers that asking sets, so a program
    that never asks does not hold it. */
-
-enum {
-    MCPI_FORM = 1, MCPI_URL = 2, MCPI_SAMPLING = 4, MCPI_SAMPLING_TOOLS = 8, MCPI_SAMPLING_CONTEXT = 16, MCPI_ROOTS = 32
-};
-enum { MCPI_ELICIT, MCPI_SAMPLE, MCPI_LIST_ROOTS };
-static const char mcpi_query_methods[] = "elicitation/create\0" "sampling/createMessage\0" "roots/list\0";
-static const char mcpi_query_needs[] =
-    "/elicitation/form\0" "/elicitation/url\0" "/sampling\0" "/sampling/tools\0" "/sampling/context\0" "/roots\0";
 
 /* A question, and its answer. */
 struct mcpi_query {
@@ -14851,8 +14924,6 @@ static mcpi_query *mcpi_query_add(mcp_req *r, const char *key, const mcp_json *p
     return q;
 }
 
-static const char mcpi_no_memory[] = "out of memory";
-
 /* Takes what the client has brought back. NULL, or what is wrong with it. */
 static const char *mcpi_state_open(mcp_req *r, const mcp_json *state)
 {
@@ -14930,19 +15001,53 @@ int mcp_server_elicited(mcp_server *s, const char *url)
     return s->asks ? mcpi_pages_end(s, NULL, url) : MCP_OK;
 }
 
+/* A field whose choices have titles, as 2025-06-18 has it: the titles stand beside the choices. */
+static void mcpi_put_old_field(mcp_writer *w, const mcp_json *field)
+{
+    const mcp_json *choices = mcp_json_get(field, "oneOf");
+    int i;
+    if (mcp_json_type(choices) != MCP_JSON_ARRAY) { mcp_put_json(w, mcp_json_key(field), field); return; }
+    mcp_put_object(w, mcp_json_key(field));
+    mcp_json_each(v, field)
+        if (v != choices) mcp_put_json(w, mcp_json_key(v), v);
+    for (i = 0; i < 2; i++) {
+        mcp_put_array(w, i ? "enumNames" : "enum");
+        mcp_json_each(c, choices) {
+            const mcp_json *title = i ? mcp_json_get(c, "title") : NULL;
+            mcp_put_json(w, NULL, title ? title : mcp_json_get(c, "const"));
+        }
+        mcp_put_end(w);
+    }
+    mcp_put_end(w);
+}
+
+static void mcpi_put_old_form(mcp_writer *w, const mcp_json *schema)
+{
+    const mcp_json *fields = mcp_json_get(schema, "properties");
+    mcp_put_object(w, mcp_json_key(schema));
+    mcp_json_each(v, schema)
+        if (v != fields) mcp_put_json(w, mcp_json_key(v), v);
+    mcp_put_object(w, "properties");
+    mcp_json_each(f, fields) mcpi_put_old_field(w, f);
+    mcp_put_end(w);
+    mcp_put_end(w);
+}
+
 /* Method and params of a question, as the revision knows them. */
 static void mcpi_put_ask(mcpi_query *q, mcp_writer *w)
 {
     mcp_req *r = q->r;
     bool elicit = q->method == MCPI_ELICIT, url = elicit && mcpi_is(mcp_json_get(q->params, "mode"), "url");
-    mcp_put_str(w, "method", mcpi_word_at(mcpi_query_methods, q->method));
+    bool old = elicit && mcpi_is_before(r, "2025-11-25");
+    mcp_put_str(w, "method", mcpi_word_at(mcpi_questions, q->method));
     if (q->method == MCPI_LIST_ROOTS && mcp_json_size(q->params) == 0) return;
     mcp_put_object(w, "params");
     mcp_json_each(v, q->params) {
         const char *key = mcp_json_key(v);
-        bool mode = strcmp(key, "mode") == 0 && mcpi_is_before(r, "2025-11-25");
-        if (elicit && (mode || strcmp(key, "elicitationId") == 0)) continue;
-        mcp_put_json(w, key, v);
+        if (elicit && strcmp(key, "elicitationId") == 0) continue;
+        if (old && strcmp(key, "mode") == 0) continue;
+        if (old && strcmp(key, "requestedSchema") == 0) mcpi_put_old_form(w, v);
+        else mcp_put_json(w, key, v);
     }
     if (url && !r->modern) {
         char id[48];
@@ -15064,7 +15169,7 @@ static void mcpi_asks_legacy(mcp_req *r)
     mcp_conn *c = r->conn;
     mcpi_query *q;
     if (c->draining) { mcpi_req_drop(r); return; }              /* no answer can come */
-    if (!mcpi_asks_wait(r)) { mcpi_refuse(r, MCPI_INTERNAL_ERROR, "out of memory"); return; }
+    if (!mcpi_asks_wait(r)) { mcpi_refuse_memory(r); return; }
     for (q = r->talk->asks; q; q = q->next) {
         mcp_writer *w;
         if (!q->item.id) continue;
@@ -15108,35 +15213,54 @@ static void mcpi_refuse_capability(mcp_req *r)
     mcp_writer_fixed(&w, data, sizeof data);
     mcp_put_object(&w, NULL);
     mcp_put_object(&w, "requiredCapabilities");
-    if (need & (MCPI_FORM | MCPI_URL)) {
+    if (need & MCPI_CAN_ELICIT) {
         mcp_put_object(&w, "elicitation");
-        if (need & MCPI_FORM) mcpi_put_splice(&w, "form", "{}", 2);
-        if (need & MCPI_URL) mcpi_put_splice(&w, "url", "{}", 2);
+        if (need & MCPI_CAN_FORM) mcpi_put_empty(&w, "form");
+        if (need & MCPI_CAN_URL) mcpi_put_empty(&w, "url");
         mcp_put_end(&w);
     }
-    if (need & (MCPI_SAMPLING | MCPI_SAMPLING_TOOLS | MCPI_SAMPLING_CONTEXT)) {
+    if (need & (MCPI_CAN_SAMPLE | MCPI_CAN_SAMPLE_TOOLS | MCPI_CAN_SAMPLE_CONTEXT)) {
         mcp_put_object(&w, "sampling");
-        if (need & MCPI_SAMPLING_TOOLS) mcpi_put_splice(&w, "tools", "{}", 2);
-        if (need & MCPI_SAMPLING_CONTEXT) mcpi_put_splice(&w, "context", "{}", 2);
+        if (need & MCPI_CAN_SAMPLE_TOOLS) mcpi_put_empty(&w, "tools");
+        if (need & MCPI_CAN_SAMPLE_CONTEXT) mcpi_put_empty(&w, "context");
         mcp_put_end(&w);
     }
-    if (need & MCPI_ROOTS) mcpi_put_splice(&w, "roots", "{}", 2);
+    if (need & MCPI_CAN_ROOTS) mcpi_put_empty(&w, "roots");
     mcp_put_end(&w);
     mcp_put_end(&w);
     (void)mcp_req_error(r, MCPI_MISSING_CAPABILITY, "this needs a capability that the client does not have",
                         mcp_writer_text(&w, NULL));
 }
 
+/* The last answer that was none, as a sentence. */
+static void mcpi_asks_why(const mcpi_talk *t, char *text, size_t cap)
+{
+    const mcpi_query *q = t->asks;
+    const char *method;
+    while (q && q->status != t->told) q = q->next;
+    method = q ? mcpi_word_at(mcpi_questions, q->method) : "";
+    if (q && t->told == MCP_ERR_PEER)
+        mcpi_say(text, cap, "the client answered %s with error %l: %.*s", method,
+                 mcp_json_int(mcp_json_get(q->answer, "code"), 0), 128,
+                 mcp_json_str(mcp_json_get(q->answer, "message"), ""));
+    else if (q && t->told == MCP_ERR_TIMEOUT)
+        mcpi_say(text, cap, "the client did not answer %s within %d ms", method, t->r->s->d.ask_timeout_ms);
+    else mcpi_say(text, cap, "%s", mcp_strerror(t->told));
+}
+
 /* The handler has returned and r is not answered. true: that has been seen to. */
 static bool mcpi_asks_returned(mcp_req *r)
 {
+    char why[256];
     mcpi_talk *t = r->talk;
     if (r->s->freed) mcpi_req_drop(r);
     else if (t->told != MCP_ERR_MEMORY && mcpi_asks_flush(r)) { }
     else if (r->deferred) return false;
     else if (t->missing) mcpi_refuse_capability(r);
-    else if (t->told != MCP_OK) (void)mcp_req_fail(r, mcp_strerror(t->told));
-    else return false;
+    else if (t->told != MCP_OK) {
+        mcpi_asks_why(t, why, sizeof why);
+        (void)mcp_req_fail(r, why);
+    } else return false;
     return true;
 }
 
@@ -15184,7 +15308,7 @@ static mcpi_talk *mcpi_talk_of(mcp_req *r, int *rc)
     }
     if (mcpi_asks_have(r->s)) r->talk = (mcpi_talk *)mcpi_zalloc(&r->s->alloc, sizeof *r->talk);
     if (!r->talk) {                         /* told here: mcp_req_kept cannot, and must not seem to have nothing */
-        mcpi_refuse(r, MCPI_INTERNAL_ERROR, mcpi_no_memory);
+        mcpi_refuse_memory(r);
         *rc = MCP_ERR_MEMORY;
         return NULL;
     }
@@ -15227,28 +15351,14 @@ const mcp_json *mcp_req_kept(mcp_req *r)
     return t ? t->kept : NULL;
 }
 
-/* What the client has to have for it. */
-static unsigned mcpi_query_need(int method, const mcp_json *params)
-{
-    const mcp_json *context = mcp_json_get(params, "includeContext");
-    unsigned need = MCPI_SAMPLING;
-    if (method == MCPI_LIST_ROOTS) return MCPI_ROOTS;
-    if (method == MCPI_ELICIT) return mcpi_is(mcp_json_get(params, "mode"), "url") ? MCPI_URL : MCPI_FORM;
-    if (mcp_json_get(params, "tools") || mcp_json_get(params, "toolChoice")) need |= MCPI_SAMPLING_TOOLS;
-    return context && !mcpi_is(context, "none") ? need | MCPI_SAMPLING_CONTEXT : need;
-}
-
-/* What it has. Older revisions do not know all of it, and had some of it without saying so. */
+/* What the client has. Older revisions do not know all of it, and had some of it without saying so. */
 static unsigned mcpi_query_can(const mcp_req *r)
 {
-    unsigned can = 0;
-    int i;
-    for (i = 0; i < 6; i++)
-        if (mcp_req_can(r, mcpi_word_at(mcpi_query_needs, i))) can |= 1u << i;
+    unsigned can = mcpi_abilities(r->caps);
     if (!mcpi_is_before(r, "2025-11-25")) return can;
-    can &= MCPI_SAMPLING | MCPI_ROOTS;
-    if (!mcpi_is_before(r, "2025-06-18") && mcp_req_can(r, "/elicitation")) can |= MCPI_FORM;
-    return can & MCPI_SAMPLING ? can | MCPI_SAMPLING_CONTEXT : can;
+    can &= MCPI_CAN_SAMPLE | MCPI_CAN_ROOTS;
+    if (!mcpi_is_before(r, "2025-06-18") && mcp_json_get(r->caps, "elicitation")) can |= MCPI_CAN_FORM;
+    return can & MCPI_CAN_SAMPLE ? can | MCPI_CAN_SAMPLE_CONTEXT : can;
 }
 
 /* NULL, or why this cannot be the answer. */
@@ -15274,21 +15384,49 @@ static int mcpi_query_misfit(mcp_req *r, const char *key, const char *field, con
     return mcpi_query_refuse(r, text);
 }
 
+/* NULL, or why no form can hold this, and in *field which of its fields. */
+static const char *mcpi_schema_fault(const mcp_json *schema, const char **field)
+{
+    const mcp_json *fields = mcp_json_get(schema, "properties");
+    *field = "";
+    if (!mcpi_is(mcp_json_get(schema, "type"), "object") || mcp_json_type(fields) != MCP_JSON_OBJECT)
+        return "it needs type \"object\", and properties";
+    mcp_json_each(f, fields) {
+        const mcp_json *type = mcp_json_get(f, "type"), *items = mcp_json_get(f, "items");
+        *field = mcp_json_key(f);
+        if (mcpi_is(type, "array") && !mcp_json_get(items, "enum") && !mcp_json_get(items, "anyOf"))
+            return "is a list without choices (items with enum or anyOf)";
+        if (mcpi_word_of("string\0number\0integer\0boolean\0array\0", mcp_json_str(type, NULL)) < 0)
+            return "is none of string, number, integer, boolean and a list of choices";
+    }
+    mcp_json_each(name, mcp_json_get(schema, "required")) {
+        *field = mcp_json_str(name, "");
+        if (!mcp_json_get(fields, *field)) return "is required, but not among the properties";
+    }
+    return NULL;
+}
+
 /* A question that has no answer yet. */
 static int mcpi_query_new(mcp_req *r, const char *key, int method, const char *params)
 {
     mcpi_talk *t = r->talk;
     size_t pos = 0;
+    const char *fault, *field;
     const mcp_json *v = mcp_json_parse(&t->arena, params ? params : "{}", MCP_NTS, &pos);
-    unsigned missing;
+    unsigned needs = mcpi_question_needs(method, v), missing = needs & ~mcpi_query_can(r);
     mcpi_query *q;
     if (!v && pos == MCP_NTS) return MCP_ERR_MEMORY;
     if (mcp_json_type(v) != MCP_JSON_OBJECT)
         return mcpi_server_fail(r->s, MCP_ERR_ARGUMENT, "asking for \"%.*s\": params is no JSON object", 64, key);
-    missing = mcpi_query_need(method, v) & ~mcpi_query_can(r);
+    fault = needs == MCPI_CAN_FORM ? mcpi_schema_fault(mcp_json_get(v, "requestedSchema"), &field) : NULL;
+    if (fault)
+        return mcpi_server_fail(r->s, MCP_ERR_ARGUMENT, "asking for \"%.*s\": no form can hold this schema: %.*s%s%s", 64,
+                                key, 64, field, *field ? " " : "", fault);
+    if (needs == MCPI_CAN_NOTHING)
+        return mcpi_server_fail(r->s, MCP_ERR_ARGUMENT, "asking for \"%.*s\": mode is neither form nor url", 64, key);
     if (mcpi_is_before(r, "2025-11-25"))            /* no field could be more than one choice */
         mcp_json_each(f, mcp_json_at(v, "/requestedSchema/properties"))
-            if (mcpi_is(mcp_json_get(f, "type"), "array")) missing |= MCPI_FORM;
+            if (mcpi_is(mcp_json_get(f, "type"), "array")) missing |= MCPI_CAN_FORM;
     t->missing |= missing;
     if (missing) return MCP_ERR_CAPABILITY;
     if (r->modern && !mcpi_state_keyed(r->s))
@@ -15314,7 +15452,7 @@ static int mcpi_query_told(mcp_req *r, int rc)
 
 int mcp_req_ask(mcp_req *r, const char *key, const char *method, const char *params, const mcp_json **answer)
 {
-    int rc, which = mcpi_word_of(mcpi_query_methods, method);
+    int rc, which = mcpi_word_of(mcpi_questions, method);
     mcpi_talk *t = mcpi_talk_of(r, &rc);
     const mcp_json *given;
     const char *fault;
@@ -15565,11 +15703,9 @@ static bool mcpi_has_news(const mcp_server *s)
 /* One change of a list, to a legacy session and to its listens. */
 static void mcpi_tell_list(mcp_conn *c, int kind)
 {
-    static const char methods[] = "notifications/tools/list_changed\0" "notifications/resources/list_changed\0"
-                                  "notifications/prompts/list_changed\0";
-    const char *method = mcpi_word_at(methods, kind);
+    const char *method = mcpi_word_at(mcpi_changes, MCPI_CHANGED + kind);
     size_t i;
-    if (c->initialized && mcpi_has_list(c->s, kind))
+    if (c->initialized && mcpi_offers(c->s, kind, "listChanged"))
         (void)mcpi_conn_broke(c, mcpi_send_note(c->s, &c->st, method, NULL));
     for (i = 0; i < c->inflight.cells; i++) {
         mcp_req *r = mcpi_req_of_key(c->inflight.cell[i]);
@@ -15586,7 +15722,7 @@ static void mcpi_tell_update(mcpi_sub *b)
     if (c->dead || c->draining) return;
     b->missed = mcpi_is_full(c);
     if (b->missed) { c->missed |= MCPI_MISSED_URIS; return; }
-    w = mcpi_note_begin(&c->st, "notifications/resources/updated");
+    w = mcpi_note_begin(&c->st, mcpi_word_at(mcpi_changes, MCPI_UPDATED));
     if (b->listen) mcpi_put_subscription(w, b->listen->id);
     mcp_put_strn(w, "uri", b->watch->named.name, b->watch->named.len);
     (void)mcpi_conn_broke(c, mcpi_note_end(c->s, &c->st, false));
@@ -15681,6 +15817,11 @@ static int mcpi_stick(mcp_server *s, int status)
     return status;
 }
 
+static int mcpi_stick_no_memory(mcp_server *s)
+{
+    return mcpi_stick(s, mcpi_server_fail(s, MCP_ERR_MEMORY, "%s", mcpi_no_memory));
+}
+
 /* What a program says of itself and of its tools, in a mixture of plain strings and JSON, written as one JSON object.
    The first mistake sticks. */
 typedef struct mcpi_form {
@@ -15701,6 +15842,11 @@ static void mcpi_form_begin(mcpi_form *f, mcp_server *s, const char *whose)
     mcp_put_object(&f->w, NULL);
 }
 
+static void mcpi_form_no_memory(mcpi_form *f)
+{
+    if (f->status == MCP_OK) f->status = mcpi_server_fail(f->s, MCP_ERR_MEMORY, "%s: %s", f->whose, mcpi_no_memory);
+}
+
 static void mcpi_form_free(mcpi_form *f)
 {
     mcp_writer_free(&f->w);
@@ -15713,7 +15859,7 @@ static const mcp_json *mcpi_form_parse(mcpi_form *f, mcp_arena *a, const char *k
     size_t pos = 0;
     const mcp_json *v = json && f->status == MCP_OK ? mcp_json_parse(a, json, MCP_NTS, &pos) : NULL;
     if (!json || f->status != MCP_OK || mcp_json_type(v) == type) return v;
-    if (!v && pos == MCP_NTS) f->status = mcpi_server_fail(f->s, MCP_ERR_MEMORY, "out of memory");
+    if (!v && pos == MCP_NTS) mcpi_form_no_memory(f);
     else if (!v)
         f->status = mcpi_server_fail(f->s, MCP_ERR_ARGUMENT, "%s: %s is not JSON: byte %z", f->whose, key, pos);
     else f->status = mcpi_server_fail(f->s, MCP_ERR_ARGUMENT, "%s: %s is not an %s", f->whose, key,
@@ -15745,6 +15891,15 @@ static char *mcpi_form_end(mcpi_form *f, size_t *len)
         f->status = mcpi_server_fail(f->s, status, "%s: %s", f->whose, mcp_strerror(status));
     }
     return copy;
+}
+
+/* What is taken as it is, but not everybody will. */
+static void mcpi_form_warn(mcpi_form *f, bool odd, const char *why)
+{
+    char text[256];
+    if (!odd || f->s->d.log.level < 1) return;
+    mcpi_say(text, sizeof text, "%s: %s", f->whose, why);
+    mcpi_server_log(f->s, 1, text);
 }
 
 /* The input schema, made to say that it describes an object. */
@@ -15822,7 +15977,7 @@ static mcpi_feature *mcpi_feature_begin(mcpi_form *f, mcp_server *s, int kind, c
             x->named.len = strlen(name);
             x->named.name = mcpi_strdup(&s->alloc, name, x->named.len);
         }
-        if (!x || !x->named.name) f->status = mcpi_server_fail(s, MCP_ERR_MEMORY, "%s: out of memory", whose);
+        if (!x || !x->named.name) mcpi_form_no_memory(f);
     }
     if (!x) return NULL;
     x->kind = kind;
@@ -15838,7 +15993,7 @@ static mcpi_feature *mcpi_feature_begin(mcpi_form *f, mcp_server *s, int kind, c
 static char *mcpi_form_copy(mcpi_form *f, const void *bytes, size_t n)
 {
     char *copy = mcpi_strdup(&f->s->alloc, (const char *)bytes, n);
-    if (!copy && f->status == MCP_OK) f->status = mcpi_server_fail(f->s, MCP_ERR_MEMORY, "%s: out of memory", f->whose);
+    if (!copy) mcpi_form_no_memory(f);
     return copy;
 }
 
@@ -15860,7 +16015,7 @@ static void mcpi_feature_required(mcpi_form *f, mcpi_feature *x, const mcp_json 
         if (mcpi_required_name(v)) n += sizeof k + mcp_json_size(mcpi_required_name(v)) + 1;
     if (n == 0) return;
     p = x->required = (char *)mcpi_alloc(&f->s->alloc, n);
-    if (!p) { f->status = mcpi_server_fail(f->s, MCP_ERR_MEMORY, "%s: out of memory", f->whose); return; }
+    if (!p) { mcpi_form_no_memory(f); return; }
     x->required_len = n;
     mcp_json_each(v, list)
         if (mcpi_required_name(v)) {
@@ -15928,10 +16083,16 @@ static bool mcpi_method_have(mcp_server *s, const char *name, unsigned flags, in
 }
 
 /* The method that an entry is used by. */
-static void mcpi_feature_method(mcpi_form *f, const char *name, unsigned flags, void (*run)(mcp_req *))
+static void mcpi_feature_method(mcpi_form *f, const char *name, void (*run)(mcp_req *))
 {
-    if (f->status == MCP_OK && !mcpi_method_have(f->s, name, flags, 0, run))
-        f->status = mcpi_server_fail(f->s, MCP_ERR_MEMORY, "%s: out of memory", f->whose);
+    if (f->status == MCP_OK && !mcpi_method_have(f->s, name, 0, 0, run)) mcpi_form_no_memory(f);
+}
+
+static bool mcpi_have_resources(mcp_server *s, void (*read)(mcp_req *))
+{
+    return mcpi_method_have(s, "resources/read", 0, 0, read) &&
+           mcpi_method_have(s, "resources/subscribe", MCPI_ONLY_LEGACY, 0, mcpi_do_subscribe) &&
+           mcpi_method_have(s, "resources/unsubscribe", MCPI_ONLY_LEGACY, 0, mcpi_do_subscribe);
 }
 
 static void mcpi_feature_completes(mcpi_form *f, mcpi_feature *x, mcp_req_fn complete)
@@ -15939,7 +16100,7 @@ static void mcpi_feature_completes(mcpi_form *f, mcpi_feature *x, mcp_req_fn com
     x->complete = complete;
     if (!complete) return;
     f->s->has_completions = true;
-    mcpi_feature_method(f, "completion/complete", 0, mcpi_do_complete);
+    mcpi_feature_method(f, "completion/complete", mcpi_do_complete);
 }
 
 /* Ends what begin began: the entry is in its list, complete, or it is not there at all. */
@@ -15948,8 +16109,7 @@ static int mcpi_feature_end(mcpi_form *f, mcpi_feature *x)
     mcp_server *s = f->s;
     if (x) {
         x->text = mcpi_form_end(f, &x->len);
-        if (f->status == MCP_OK && mcpi_list_put(s, x) != MCP_OK)
-            f->status = mcpi_server_fail(s, MCP_ERR_MEMORY, "%s: out of memory", f->whose);
+        if (f->status == MCP_OK && mcpi_list_put(s, x) != MCP_OK) mcpi_form_no_memory(f);
         if (f->status == MCP_OK) s->changed |= 1u << (x->kind == MCPI_TEMPLATES ? MCPI_RESOURCES : x->kind);
         else mcpi_feature_release(s, x);
     }
@@ -15977,6 +16137,8 @@ static const mcp_schema *mcpi_form_compile(mcpi_form *f, mcpi_feature *x, const 
 }
 #endif
 
+static const char mcpi_sure[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-.";
+
 int mcp_server_tool(mcp_server *s, const mcp_tool *t)
 {
     mcpi_form f;
@@ -15987,6 +16149,8 @@ int mcp_server_tool(mcp_server *s, const mcp_tool *t)
     x = mcpi_feature_begin(&f, s, MCPI_TOOLS, t->name, t->fn, whose, sizeof whose);
     if (x) {
         x->user = t->user;
+        mcpi_form_warn(&f, strlen(t->name) > 128 || t->name[strspn(t->name, mcpi_sure)],
+                       "some clients take only names of 1 to 128 characters of A-Z a-z 0-9 _ - .");
         mcpi_form_named(&f, t->name, t->title, t->description);
         schema = mcpi_form_schema(&f, t->input_schema);
         mcpi_form_json(&f, "outputSchema", t->output_schema, MCP_JSON_OBJECT);
@@ -16024,7 +16188,7 @@ int mcp_server_prompt(mcp_server *s, const mcp_prompt *p)
                 f.status = mcpi_server_fail(s, MCP_ERR_ARGUMENT, "%s: arguments: each is an object with a name", whose);
         mcpi_feature_required(&f, x, arguments);
         if (p->description) x->about = mcpi_form_copy(&f, p->description, MCP_NTS);
-        mcpi_feature_method(&f, "prompts/get", 0, mcpi_do_prompts_get);
+        mcpi_feature_method(&f, "prompts/get", mcpi_do_prompts_get);
     }
     return mcpi_feature_end(&f, x);
 }
@@ -16064,6 +16228,8 @@ int mcp_server_resource(mcp_server *s, const mcp_resource *d)
         if (is_template && mcpi_template_cut(d->uri, part) < 1)
             f.status = mcpi_server_fail(s, MCP_ERR_ARGUMENT,
                                         "%s: only {name}, {+name} and {/name} are known, in at most 60 parts", whose);
+        mcpi_form_warn(&f, !is_template && !mcpi_field_uri(d->uri, strlen(d->uri)),
+                       "this is no URI: it needs a scheme, and no blanks");
         mcpi_form_str(&f, is_template ? "uriTemplate" : "uri", d->uri);
         mcpi_form_named(&f, d->name ? d->name : d->uri, d->title, d->description);
         mcpi_form_looks(&f, d->icons, d->meta);
@@ -16073,9 +16239,7 @@ int mcp_server_resource(mcp_server *s, const mcp_resource *d)
         else if (d->data && f.status == MCP_OK)
             f.status = mcpi_server_fail(s, MCP_ERR_ARGUMENT, "%s: a template has fn, and no data", whose);
         if (d->mime) x->about = mcpi_form_copy(&f, d->mime, MCP_NTS);
-        mcpi_feature_method(&f, "resources/read", 0, mcpi_do_read);
-        mcpi_feature_method(&f, "resources/subscribe", MCPI_ONLY_LEGACY, mcpi_do_subscribe);
-        mcpi_feature_method(&f, "resources/unsubscribe", MCPI_ONLY_LEGACY, mcpi_do_subscribe);
+        if (f.status == MCP_OK && !mcpi_have_resources(s, mcpi_do_read)) mcpi_form_no_memory(&f);
     }
     return mcpi_feature_end(&f, x);
 }
@@ -16116,7 +16280,7 @@ int mcp_server_method(mcp_server *s, const char *method, mcp_req_fn fn, void *us
     }
     if (!m && !fn) return MCP_ERR_UNKNOWN;
     if (!m && !(m = mcpi_method_new(s, method)))
-        return mcpi_stick(s, mcpi_server_fail(s, MCP_ERR_MEMORY, "out of memory"));
+        return mcpi_stick_no_memory(s);
     m->fn = fn;
     m->user = user;
     return MCP_OK;
@@ -16216,7 +16380,10 @@ static bool mcpi_server_fill(mcp_server *s, const mcp_server_desc *d)
     s->has_logging = mcpi_says(s, "logging");
     for (kind = 0; kind < MCPI_KINDS; kind++)
         s->lists[kind].said =
-            mcpi_says(s, mcpi_word_at(mcpi_list_names, kind == MCPI_TEMPLATES ? MCPI_RESOURCES : kind));
+            mcpi_says(s, mcpi_word_at(mcpi_lists, kind == MCPI_TEMPLATES ? MCPI_RESOURCES : kind));
+    if (mcpi_says(s, "resources") && !mcpi_have_resources(s, mcpi_do_unknown)) return false;
+    if (mcpi_says(s, "prompts") && !mcpi_method_have(s, "prompts/get", 0, 0, mcpi_do_unknown)) return false;
+    if (mcpi_says(s, "completions") && !mcpi_method_have(s, "completion/complete", 0, 0, mcpi_do_unknown)) return false;
     return mcpi_method_have(s, "initialize", MCPI_ONLY_LEGACY | MCPI_FIXED | MCPI_EARLY, 0, mcpi_do_initialize) &&
            mcpi_method_have(s, "ping", MCPI_ONLY_LEGACY | MCPI_FIXED | MCPI_EARLY, 0, mcpi_do_ping) &&
            mcpi_method_have(s, "server/discover", MCPI_ONLY_MODERN | MCPI_FIXED, 0, mcpi_do_discover) &&
@@ -16236,7 +16403,7 @@ static void mcpi_server_open(mcp_server *s, const mcp_server_desc *d)
     if (io.read && io.write) {
         s->main = mcpi_conn_new(s, &io, NULL);
         if (!s->main) {
-            (void)mcpi_stick(s, mcpi_server_fail(s, MCP_ERR_MEMORY, "out of memory"));
+            (void)mcpi_stick_no_memory(s);
             if (io.close) io.close(io.user);
         }
         return;
@@ -16255,7 +16422,7 @@ static void mcpi_server_open(mcp_server *s, const mcp_server_desc *d)
             return;
         }
         s->listen_path = mcpi_strdup(&s->alloc, d->listen, MCP_NTS);
-        if (!s->listen_path) { (void)mcpi_stick(s, mcpi_server_fail(s, MCP_ERR_MEMORY, "out of memory")); return; }
+        if (!s->listen_path) { (void)mcpi_stick_no_memory(s); return; }
         fd = mcpi_listen_unix(d->listen + 5, why, sizeof why);
         if (fd < 0) (void)mcpi_stick(s, mcpi_server_fail(s, fd, "%s", why));
         else s->listen_fd = fd;
@@ -16471,25 +16638,18 @@ mcp_poster *mcp_server_poster(mcp_server *s)
     return mcpi_mailbox_poster(&s->mail, &s->alloc);
 }
 
-static void mcpi_want(struct pollfd *fds, int cap, int *n, int fd)
-{
-    if (*n < cap) { fds[*n].fd = fd; fds[*n].events = POLLIN; fds[*n].revents = 0; }
-    ++*n;
-}
-
 int mcp_server_pollfds(mcp_server *s, struct pollfd *fds, int cap)
 {
+    bool accepts;
     int n = 0;
     mcp_conn *c;
     if (!s) return 0;
-    s->mail_at = s->listen_at = -1;
-    if (s->mail.rfd >= 0) { s->mail_at = n; mcpi_want(fds, cap, &n, s->mail.rfd); }
-    if (s->listen_fd >= 0 && !s->stopping && mcpi_server_peek_clock(s) >= s->accept_at) {
-        s->listen_at = n;
-        mcpi_want(fds, cap, &n, s->listen_fd);
-    }
+    accepts = !s->stopping && mcpi_server_peek_clock(s) >= s->accept_at;
+    s->mail_at = mcpi_want(fds, cap, &n, s->mail.rfd);
+    s->listen_at = mcpi_want(fds, cap, &n, accepts ? s->listen_fd : -1);
     for (c = s->conns; c; c = c->next)
         if (!c->dead) mcpi_stream_pollfds(&c->st, !c->draining && !s->stopping, fds, cap, &n);
+    s->fds_left = n > cap;
     return n;
 }
 
@@ -16528,11 +16688,6 @@ static void mcpi_server_accept(mcp_server *s)
         } else mcpi_close(&fd);
         mcpi_server_log(s, 1, "a peer was turned away: too many peers, or no memory");
     }
-}
-
-static bool mcpi_was_seen(const struct pollfd *fds, int n, int at)
-{
-    return at >= 0 && at < n && fds[at].revents;
 }
 
 int mcp_server_step(mcp_server *s, const struct pollfd *fds, int n)
@@ -16650,6 +16805,7 @@ int mcp_server_timeout(const mcp_server *s)
     now = mcpi_server_peek_clock(s);
 #ifndef MCP_NO_POSIX
     if (s->listen_fd >= 0 && s->accept_at > now && s->accept_at < at) at = s->accept_at;
+    if (s->fds_left && now + MCPI_LEFT_MS < at) at = now + MCPI_LEFT_MS;
 #endif
     if (mcpi_has_news(s)) return 0;
     for (c = s->conns; c; c = c->next) {
@@ -16697,17 +16853,12 @@ int mcp_server_timeout(const mcp_server *s)
 #define MCPI_AT_ONCE    INT64_MIN           /* a deadline: the next turn */
 
 /* Methods with something special about them. The first three may answer that they need more input; the next four are
-   lists, and their results hold them in a member of the name that stands below. A request to listen is no request to a
-   legacy server, and ping is another one to a modern server. */
+   lists, in the order of mcpi_lists. A request to listen is no request to a legacy server, and ping is another one to a
+   modern server. */
 static const char mcpi_client_methods[] = "tools/call\0" "prompts/get\0" "resources/read\0"
-    "tools/list\0" "resources/list\0" "resources/templates/list\0" "prompts/list\0" "subscriptions/listen\0" "ping\0";
-static const char mcpi_client_lists[] = "tools\0" "resources\0" "resourceTemplates\0" "prompts\0";
-enum { MCPI_METHOD_READ = 2, MCPI_METHOD_TOOLS_LIST = 3, MCPI_METHOD_LISTEN = 7, MCPI_METHOD_PING = 8 };
-/* The notifications that a subscription brings; the modern era knows no others of these. */
-static const char mcpi_changes[] = "notifications/subscriptions/acknowledged\0notifications/tools/list_changed\0"
-    "notifications/resources/list_changed\0notifications/prompts/list_changed\0notifications/resources/updated\0";
+    "tools/list\0" "resources/list\0" "prompts/list\0" "resources/templates/list\0" "subscriptions/listen\0" "ping\0";
 enum {
-    MCPI_CHANGE_NONE, MCPI_CHANGE_TOOLS, MCPI_CHANGE_RESOURCES, MCPI_CHANGE_PROMPTS, MCPI_CHANGE_UPDATED
+    MCPI_METHOD_READ = 2, MCPI_METHOD_LISTS = 3, MCPI_METHOD_LISTEN = MCPI_METHOD_LISTS + MCPI_KINDS, MCPI_METHOD_PING
 };
 
 typedef enum mcpi_phase {
@@ -16750,10 +16901,10 @@ typedef struct mcpi_call {
     bool fresh, hit;                        /* not from the cache; it is in there */
     unsigned changes;                       /* mcp_client.changes when it was sent */
     int log_level;                          /* 1 + place among mcpi_levels, or 0 */
-    mcp_id listen;                          /* a legacy subscription: what it is part of */
+    mcp_id listen;                          /* a request for a legacy subscription: what it is part of */
     bool shown;                             /* ASK: on_ask has it, or had it */
     unsigned needs;                         /* ASK: MCPI_CAN_... */
-    int rounds;                             /* how often more input was needed; listen: subscriptions under way */
+    int rounds;                             /* how often more input was needed; listen: requests under way */
     struct mcpi_call *asked, *owner;        /* the open questions of a call; ASK: whose it is, NULL: a request */
     const mcp_json *item;                   /* ASK: what is to be shown, while the message is there */
     int known;                              /* place among mcpi_client_methods, or -1 */
@@ -16767,14 +16918,9 @@ typedef struct mcpi_call {
 #endif
     char *text; size_t cap, len[MCPI_PARTS];    /* the parts, if kept; ASK: see mcpi_ask_new */
     int pages, lap, lap_len; uint64_t seen;     /* pages so far, and one that later ones are compared with */
+    struct mcpi_uris *uris; size_t place;   /* a legacy subscription: its URIs; a request for one of them: which */
     struct mcpi_call *next;                 /* in the pool, the done list, or a list of questions */
 } mcpi_call;
-
-/* What a program can be asked for, as its capabilities say; NOTHING is what nobody can. */
-enum {
-    MCPI_CAN_FORM = 1, MCPI_CAN_URL = 2, MCPI_CAN_SAMPLE = 4, MCPI_CAN_SAMPLE_TOOLS = 8, MCPI_CAN_ROOTS = 16,
-    MCPI_CAN_NOTHING = 32, MCPI_CAN_ELICIT = MCPI_CAN_FORM | MCPI_CAN_URL
-};
 
 #define MCPI_ASK_CHAINS 32
 
@@ -16825,11 +16971,12 @@ struct mcp_client {
     bool child_gone;                        /* it has exited; perhaps not reaped yet */
     int64_t check_at; int check_ms;
     mcpi_mailbox box;
-    int err_at, box_at;
+    int err_at, box_at; bool fds_left;      /* as in a server */
     bool err_ready, box_ready;
 #endif
     mcp_client_desc d;                      /* defaults filled in; its strings are used in new only */
     mcpi_call *asks[MCPI_ASK_CHAINS];       /* questions that were put off, by the server's id */
+    mcpi_map uris;                          /* what legacy subscriptions have asked for */
     mcpi_level level[MCPI_NEST_MAX + 1];
     mcp_reply nested;                       /* for a call that is nested too deep */
 #ifndef MCP_NO_POSIX
@@ -16961,9 +17108,12 @@ static mcpi_call *mcpi_call_new(mcp_client *c, mcpi_entry_kind kind)
     return k;
 }
 
+static void mcpi_uris_free(mcp_client *c, mcpi_call *k);
+
 /* Out of the table and back into the pool, whose buffers have a bound together. */
 static void mcpi_call_free(mcp_client *c, mcpi_call *k)
 {
+    mcpi_uris_free(c, k);
     mcpi_slots_remove(&c->slots, &k->head.item);
     mcpi_slots_remove(&c->slots, &k->page.item);
     if (k->cap > MCPI_KEEP - c->pooled) {
@@ -17058,20 +17208,15 @@ static void mcpi_level_take(mcp_client *c, mcpi_level *to, const mcp_reply *r, b
     mine->id = r->id;
 }
 
-/* A request of our own has ended. If it was a subscription, what it is part of begins after the last of them. */
+static void mcpi_listen_answered(mcp_client *c, mcpi_call *k, size_t place, bool agreed);
+
+/* A request of our own has ended. */
 static void mcpi_call_quiet_end(mcp_client *c, const mcpi_call *k, const mcp_reply *r)
 {
     mcpi_entry *e = (mcpi_entry *)mcpi_slots_get(&c->slots, k->listen);
-    mcpi_call *to = e && e->kind == MCPI_ENTRY_CALL ? e->call : NULL;
-    const char *uri = k->text + k->len[MCPI_PART_METHOD] + sizeof "\"uri\":" - 1;
     if (r->status != MCP_OK)
         mcpi_client_log(c, 1, "%.*s was not done: %s", (int)k->len[MCPI_PART_METHOD], k->text, r->message);
-    if (!to) return;
-    if (r->status == MCP_OK) {
-        if (to->len[MCPI_PART_INPUT]) (void)mcpi_call_add(c, to, ",", 1);
-        (void)mcpi_call_add(c, to, uri, k->len[MCPI_PART_PARAMS] - (sizeof "\"uri\":" - 1));
-    }
-    if (--to->rounds == 0) mcpi_slots_deadline(&c->slots, &to->head.item, MCPI_AT_ONCE);
+    if (e) mcpi_listen_answered(c, e->call, k->place, r->status == MCP_OK);
 }
 
 /* Ends a call. Its object is free before anything is called, so that it cannot be settled again. in_frame:
@@ -17535,13 +17680,9 @@ static void mcpi_kept_change(mcp_client *c, int change, const mcp_json *params)
 {
     const char *uri;
     c->changes++;
-    if (change == MCPI_CHANGE_TOOLS) mcpi_kept_forget(c, MCPI_METHOD_TOOLS_LIST, NULL);
-    if (change == MCPI_CHANGE_RESOURCES) {
-        mcpi_kept_forget(c, MCPI_METHOD_TOOLS_LIST + 1, NULL);
-        mcpi_kept_forget(c, MCPI_METHOD_TOOLS_LIST + 2, NULL);
-    }
-    if (change == MCPI_CHANGE_PROMPTS) mcpi_kept_forget(c, MCPI_METHOD_TOOLS_LIST + 3, NULL);
-    if (change != MCPI_CHANGE_UPDATED) return;
+    if (change != MCPI_UPDATED) mcpi_kept_forget(c, MCPI_METHOD_LISTS + change - MCPI_CHANGED, NULL);
+    if (change == MCPI_CHANGED + MCPI_RESOURCES) mcpi_kept_forget(c, MCPI_METHOD_LISTS + MCPI_TEMPLATES, NULL);
+    if (change != MCPI_UPDATED) return;
     mcpi_client_clear(c);
     mcp_put_json(&c->scratch, NULL, mcp_json_get(params, "uri"));
     uri = mcp_writer_text(&c->scratch, NULL);
@@ -17558,7 +17699,7 @@ static void mcpi_call_touch(mcp_client *c, mcpi_call *k, int64_t now)
 }
 
 static int mcpi_client_quiet(mcp_client *c, const char *method, const char *key, const char *value, size_t n,
-                             mcp_id listen);
+                             const mcpi_call *listen);
 static int mcpi_listen_start(mcp_client *c, mcpi_call *k);
 
 /* Puts a call on the wire. Its time starts now: waiting for the handshake has a limit of its own. */
@@ -17584,7 +17725,7 @@ static int mcpi_call_start(mcp_client *c, mcpi_call *k, const mcpi_parts *parts)
     }
     if (k->log_level && !modern && k->log_level != c->log_level && mcp_json_at(c->info, "/capabilities/logging")) {
         const char *level = mcpi_word_at(mcpi_levels, k->log_level - 1);
-        status = mcpi_client_quiet(c, "\"logging/setLevel\"", "level", level, strlen(level), 0);
+        status = mcpi_client_quiet(c, "\"logging/setLevel\"", "level", level, strlen(level), NULL);
         if (status == MCP_OK) c->log_level = k->log_level;
     }
     if (status == MCP_OK) status = mcpi_client_put(c, id, &p, modern, k->progress, k->log_level);
@@ -17626,7 +17767,7 @@ static bool mcpi_call_goes_on(const mcp_client *c, const mcpi_call *k)
 {
     if (c->phase != MCPI_PHASE_READY || k->each || k->known == MCPI_METHOD_LISTEN) return true;
     if (mcpi_call_is_kept(c, k)) return true;
-    return k->known >= 0 && k->known < MCPI_METHOD_TOOLS_LIST && (c->era == MCP_ERA_MODERN || c->can & MCPI_CAN_URL);
+    return k->known >= 0 && k->known < MCPI_METHOD_LISTS && (c->era == MCP_ERA_MODERN || c->can & MCPI_CAN_URL);
 }
 
 /* A call, from the user's struct to the wire or to the waiting room. Nothing is left behind when it fails. */
@@ -17695,15 +17836,24 @@ static void mcpi_client_cancelled(mcp_client *c, mcp_id wire, const char *reason
 /* -- subscriptions ----------------------------------------------------------------------------------------------- */
 /* In the modern era a subscription is a request that stays open. A legacy session tells all changes of its lists, and
    those of a resource after resources/subscribe. There the call that stands for a subscription is never on the wire: it
-   sends a request for each URI, and begins when all are answered. A server that is started again gets what waits for
-   the handshake, so subscriptions too.
+   sends a request for each URI, some at a time, and begins when all are answered. Subscriptions can share URIs: each is
+   in the client's map with the number of its users, and the last one gives it back. A server that is started again gets
+   what waits for the handshake, so subscriptions too.
    https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/subscriptions
    https://modelcontextprotocol.io/specification/2025-11-25/server/resources#subscriptions */
 
+#define MCPI_LISTEN_ONCE 64                 /* requests for one subscription that are not answered yet */
+
+typedef struct mcpi_uri { mcpi_named named; size_t users; } mcpi_uri;   /* its text stands behind it */
+typedef struct mcpi_uris {
+    size_t count, next;                     /* before `next` all have been asked for */
+    mcpi_uri *at[1];                        /* NULL: the server does not want to */
+} mcpi_uris;
+
 /* A request of our own to a legacy server, with one string in its params. The method is in quotes; the string is
-   written as JSON. MCP_OK or a status. */
+   written as JSON. listen: whose next URI that is, or NULL. MCP_OK or a status. */
 static int mcpi_client_quiet(mcp_client *c, const char *method, const char *key, const char *value, size_t n,
-                             mcp_id listen)
+                             const mcpi_call *listen)
 {
     mcpi_call *k = mcpi_call_new(c, MCPI_ENTRY_CALL);
     mcpi_parts p;
@@ -17714,7 +17864,8 @@ static int mcpi_client_quiet(mcp_client *c, const char *method, const char *key,
     k->idle = k->max = c->d.timeout_ms;
     k->known = -1;
     k->quiet = true;
-    k->listen = listen;
+    k->listen = listen ? listen->id : 0;
+    k->place = listen ? listen->uris->next : 0;
     mcp_writer_init(&w, &c->d.alloc, 0);
     mcp_put_object(&w, NULL);
     mcp_put_strn(&w, key, value, n);
@@ -17747,25 +17898,102 @@ static const mcp_json *mcpi_listen_filter(const mcpi_call *k, mcp_arena *a)
     return mcp_json_get(mcp_json_parse_inplace(a, text, n + 2, NULL), "notifications");
 }
 
+static bool mcpi_can_subscribe(const mcp_client *c)
+{
+    return mcp_json_bool(mcp_json_at(c->info, "/capabilities/resources/subscribe"), false);
+}
+
+/* One more user of a URI. NULL: no memory. */
+static mcpi_uri *mcpi_uri_use(mcp_client *c, const char *s, size_t n)
+{
+    mcpi_uri *u = (mcpi_uri *)(void *)mcpi_map_find(&c->uris, s, n);
+    if (!u) {
+        u = (mcpi_uri *)mcpi_zalloc(&c->d.alloc, sizeof *u + n + 1);
+        if (!u) return NULL;
+        memcpy(u + 1, s, n);
+        u->named.name = (const char *)(u + 1);
+        u->named.len = n;
+        if (!mcpi_map_add(&c->d.alloc, &c->uris, &u->named)) {
+            mcpi_free(&c->d.alloc, u, sizeof *u + n + 1);
+            return NULL;
+        }
+    }
+    u->users++;
+    return u;
+}
+
+static void mcpi_uri_leave(mcp_client *c, mcpi_uri *u)
+{
+    if (!u || --u->users) return;
+    mcpi_map_remove(&c->uris, &u->named);
+    mcpi_free(&c->d.alloc, u, sizeof *u + u->named.len + 1);
+}
+
+static size_t mcpi_uris_size(size_t count)
+{
+    return sizeof(mcpi_uris) + count * sizeof(mcpi_uri *);
+}
+
+static void mcpi_uris_free(mcp_client *c, mcpi_call *k)
+{
+    size_t i;
+    if (!k->uris) return;
+    for (i = 0; i < k->uris->count; i++) mcpi_uri_leave(c, k->uris->at[i]);
+    mcpi_free(&c->d.alloc, k->uris, mcpi_uris_size(k->uris->count));
+    k->uris = NULL;
+}
+
+/* Asks for the next URIs, or sees that all have been answered. MCP_OK or a status. */
+static int mcpi_listen_more(mcp_client *c, mcpi_call *k)
+{
+    mcpi_uris *l = k->uris;
+    for (; l && l->next < l->count && k->rounds < MCPI_LISTEN_ONCE; l->next++, k->rounds++) {
+        const mcpi_uri *u = l->at[l->next];
+        int status = mcpi_client_quiet(c, "\"resources/subscribe\"", "uri", u->named.name, u->named.len, k);
+        if (status != MCP_OK) return status;
+    }
+    if (!k->rounds) mcpi_slots_deadline(&c->slots, &k->head.item, MCPI_AT_ONCE);
+    return MCP_OK;
+}
+
 static int mcpi_listen_start(mcp_client *c, mcpi_call *k)
 {
     mcp_arena a;
-    const mcp_json *filter, *uri;
+    const mcp_json *filter, *list, *uri;
     int status = MCP_OK;
     mcp_arena_init(&a, &c->d.alloc, 0);
     filter = mcpi_listen_filter(k, &a);
-    if (!filter) status = MCP_ERR_MEMORY;
+    list = mcp_json_get(filter, "resourceSubscriptions");
     k->end = MCP_NEVER;
-    if (mcp_json_bool(mcp_json_at(c->info, "/capabilities/resources/subscribe"), false))
-        for (uri = mcp_json_first(mcp_json_get(filter, "resourceSubscriptions")); uri; uri = mcp_json_next(uri)) {
+    if (filter && mcp_json_size(list) && mcpi_can_subscribe(c))
+        k->uris = (mcpi_uris *)mcpi_zalloc(&c->d.alloc, mcpi_uris_size(mcp_json_size(list)));
+    if (!filter || (mcp_json_size(list) && mcpi_can_subscribe(c) && !k->uris)) status = MCP_ERR_MEMORY;
+    if (k->uris) {
+        k->uris->count = mcp_json_size(list);
+        for (uri = mcp_json_first(list); uri && status == MCP_OK; uri = mcp_json_next(uri)) {
             size_t n = 0;
             const char *s = mcp_json_text(uri, &n);
-            if (status == MCP_OK) status = mcpi_client_quiet(c, "\"resources/subscribe\"", "uri", s, n, k->id);
-            if (status == MCP_OK) k->rounds++;
+            mcpi_uri *u = mcpi_uri_use(c, s ? s : "", n);
+            if (!u) status = MCP_ERR_MEMORY;
+            k->uris->at[k->uris->next++] = u;
         }
+        k->uris->next = 0;
+    }
     mcp_arena_free(&a);
-    if (status == MCP_OK && !k->rounds) mcpi_slots_deadline(&c->slots, &k->head.item, MCPI_AT_ONCE);
-    return status;
+    return status == MCP_OK ? mcpi_listen_more(c, k) : status;
+}
+
+/* One URI was agreed to, or not. */
+static void mcpi_listen_answered(mcp_client *c, mcpi_call *k, size_t place, bool agreed)
+{
+    int status = MCP_OK;
+    k->rounds--;
+    if (!agreed) {
+        mcpi_uri_leave(c, k->uris->at[place]);
+        k->uris->at[place] = NULL;
+    }
+    if (c->phase == MCPI_PHASE_READY && c->status == MCP_OK) status = mcpi_listen_more(c, k);
+    if (status != MCP_OK) mcpi_call_later(c, k, status, NULL);
 }
 
 /* A legacy subscription has begun: on_notify hears of it as it would in the modern era. */
@@ -17776,7 +18004,7 @@ static void mcpi_listen_begun(mcp_client *c, mcpi_call *k)
     mcp_arena a;
     mcp_writer w;
     const mcp_json *filter, *params;
-    size_t at = 0, i;
+    size_t i;
     mcp_arena_init(&a, &c->d.alloc, 0);
     mcp_writer_init(&w, &c->d.alloc, 0);
     mcpi_slots_deadline(&c->slots, &k->head.item, MCP_NEVER);
@@ -17792,10 +18020,12 @@ static void mcpi_listen_begun(mcp_client *c, mcpi_call *k)
             && mcp_json_bool(mcp_json_at(c->info, mcpi_word_at(pointers, (int)i)), false))
             mcp_put_bool(&w, list, true);
     }
-    if (k->len[MCPI_PART_INPUT]) {
-        for (i = 0; i < MCPI_PART_INPUT; i++) at += k->len[i];
+    if (k->uris) {
         mcp_put_array(&w, "resourceSubscriptions");
-        mcpi_put_bytes(&w, k->text + at, k->len[MCPI_PART_INPUT]);
+        for (i = 0; i < k->uris->count; i++) {
+            const mcpi_uri *u = k->uris->at[i];
+            if (u) mcp_put_strn(&w, NULL, u->named.name, u->named.len);
+        }
         mcp_put_end(&w);
     }
     mcp_put_end(&w);
@@ -17804,46 +18034,25 @@ static void mcpi_listen_begun(mcp_client *c, mcpi_call *k)
     if (!filter || !params) mcpi_call_later(c, k, MCP_ERR_MEMORY, NULL);
     else if (c->d.on_notify) {
         c->nest++;
-        c->d.on_notify(c, "notifications/subscriptions/acknowledged", params, c->d.user);
+        c->d.on_notify(c, mcpi_changes, params, c->d.user);
         c->nest--;
     }
     mcp_writer_free(&w);
     mcp_arena_free(&a);
 }
 
-/* Does another subscription want it? */
-static bool mcpi_listen_shared(mcp_client *c, const mcpi_call *but, const mcp_json *uri)
+/* A legacy subscription is cancelled: what it alone has asked for is given back. */
+static void mcpi_listen_stop(mcp_client *c, mcpi_call *k)
 {
-    mcpi_entry *e;
-    size_t from = 0;
-    bool found = false;
-    for (; !found && (e = (mcpi_entry *)mcpi_slots_any(&c->slots, c->slots.last, &from)) != NULL; from++) {
-        mcp_arena a;
-        const mcp_json *v;
-        if (e->kind != MCPI_ENTRY_CALL || e->call == but || e->call->known != MCPI_METHOD_LISTEN) continue;
-        mcp_arena_init(&a, &c->d.alloc, 0);
-        v = mcp_json_get(mcpi_listen_filter(e->call, &a), "resourceSubscriptions");
-        for (v = mcp_json_first(v); v && !found; v = mcp_json_next(v)) found = mcpi_equal(v, uri);
-        mcp_arena_free(&a);
+    size_t i;
+    for (i = 0; c->phase == MCPI_PHASE_READY && k->uris && i < k->uris->next; i++) {
+        const mcpi_uri *u = k->uris->at[i];
+        if (u && u->users == 1)
+            (void)mcpi_client_quiet(c, "\"resources/unsubscribe\"", "uri", u->named.name, u->named.len, NULL);
+        mcpi_uri_leave(c, k->uris->at[i]);
+        k->uris->at[i] = NULL;
     }
-    return found;
-}
-
-/* A legacy subscription is cancelled. */
-static void mcpi_listen_stop(mcp_client *c, const mcpi_call *k)
-{
-    mcp_arena a;
-    const mcp_json *uri;
-    if (c->phase != MCPI_PHASE_READY
-        || !mcp_json_bool(mcp_json_at(c->info, "/capabilities/resources/subscribe"), false)) return;
-    mcp_arena_init(&a, &c->d.alloc, 0);
-    uri = mcp_json_first(mcp_json_get(mcpi_listen_filter(k, &a), "resourceSubscriptions"));
-    for (; uri; uri = mcp_json_next(uri)) {
-        size_t n = 0;
-        const char *s = mcp_json_text(uri, &n);
-        if (!mcpi_listen_shared(c, k, uri)) (void)mcpi_client_quiet(c, "\"resources/unsubscribe\"", "uri", s, n, 0);
-    }
-    mcp_arena_free(&a);
+    mcpi_uris_free(c, k);
 }
 
 static void mcpi_call_answer(mcp_client *c, mcpi_call *k, const mcp_msg *m, mcp_arena *a, bool in_frame);
@@ -17945,19 +18154,10 @@ static bool mcpi_put_form(mcp_writer *w, const mcp_json *schema, const mcp_json 
    in one of two other places: in a chain by the server's id, where a cancel or a duplicate finds it, or with the call
    that needs it. */
 
-/* What the program must be able to do to be asked this, in MCPI_CAN_...; 0: some other method. */
+/* What the program must be able to do to be asked this; 0: some other method. */
 static unsigned mcpi_ask_needs(const char *method, const mcp_json *params)
 {
-    const mcp_json *mode = mcp_json_get(params, "mode");
-    bool tools = mcp_json_get(params, "tools") || mcp_json_get(params, "toolChoice");
-    switch (mcpi_word_of("elicitation/create\0sampling/createMessage\0roots/list\0", method)) {
-    case 0:
-        if (!mode || mcpi_is(mode, "form")) return MCPI_CAN_FORM;
-        return mcpi_is(mode, "url") ? MCPI_CAN_URL : MCPI_CAN_NOTHING;
-    case 1:  return tools ? MCPI_CAN_SAMPLE | MCPI_CAN_SAMPLE_TOOLS : MCPI_CAN_SAMPLE;
-    case 2:  return MCPI_CAN_ROOTS;
-    default: return 0;
-    }
+    return mcpi_question_needs(mcpi_word_of(mcpi_questions, method), params) & ~(unsigned)MCPI_CAN_SAMPLE_CONTEXT;
 }
 
 /* Does the program say that it can do nothing of the kind? */
@@ -18088,6 +18288,56 @@ static int mcpi_put_elicited(mcp_client *c, mcp_writer *w, const mcp_json *schem
     return w->status == MCP_OK ? MCP_OK : mcpi_client_say_status(c, w->status);
 }
 
+static bool mcpi_has_str(const mcp_json *v, const char *key)
+{
+    return mcp_json_type(mcp_json_get(v, key)) == MCP_JSON_STRING;
+}
+
+/* NULL, or what is wrong with a block of what a model said; a version that is older than 2025-11-25 has fewer kinds. */
+static const char *mcpi_said_fault(const mcp_json *b, int version)
+{
+    int kind = mcpi_word_of("text\0image\0audio\0tool_use\0tool_result\0", mcp_json_str(mcp_json_get(b, "type"), NULL));
+    bool fits = false;
+    if ((kind == 2 && version > MCPI_VERSION_BATCHES) || (kind > 2 && version > MCPI_VERSION_LEGACY))
+        return "its content is of a type that this protocol version does not have";
+    if (kind == 0) fits = mcpi_has_str(b, "text");
+    else if (kind == 1 || kind == 2) fits = mcpi_has_str(b, "data") && mcpi_has_str(b, "mimeType");
+    else if (kind == 3)
+        fits = mcpi_has_str(b, "id") && mcpi_has_str(b, "name")
+               && mcp_json_type(mcp_json_get(b, "input")) == MCP_JSON_OBJECT;
+    else if (kind == 4)
+        fits = mcpi_has_str(b, "toolUseId") && mcp_json_type(mcp_json_get(b, "content")) == MCP_JSON_ARRAY;
+    else return "its content is none of text, image, audio, tool_use and tool_result";
+    return fits ? NULL : "its content lacks a member, or has one of another type";
+}
+
+/* NULL, or what is wrong with a model's message: https://modelcontextprotocol.io/specification/2026-07-28/client/sampling */
+static const char *mcpi_sampled_fault(const mcp_json *answer, int version)
+{
+    const mcp_json *role = mcp_json_get(answer, "role"), *content = mcp_json_get(answer, "content"), *b;
+    const char *fault = NULL;
+    if (!mcpi_is(role, "user") && !mcpi_is(role, "assistant")) return "its role is neither user nor assistant";
+    if (!mcpi_has_str(answer, "model")) return "it has no model, a string";
+    if (mcp_json_get(answer, "stopReason") && !mcpi_has_str(answer, "stopReason")) return "its stopReason is not a string";
+    if (mcp_json_type(content) != MCP_JSON_ARRAY) return mcpi_said_fault(content, version);
+    if (version > MCPI_VERSION_LEGACY) return "its content is an array, which this protocol version does not have";
+    for (b = mcp_json_first(content); b && !fault; b = mcp_json_next(b)) fault = mcpi_said_fault(b, version);
+    return fault;
+}
+
+/* The same for a list of roots: https://modelcontextprotocol.io/specification/2026-07-28/client/roots */
+static const char *mcpi_roots_fault(const mcp_json *answer)
+{
+    const mcp_json *roots = mcp_json_get(answer, "roots"), *i;
+    if (mcp_json_type(roots) != MCP_JSON_ARRAY) return "it has no roots, an array";
+    for (i = mcp_json_first(roots); i; i = mcp_json_next(i)) {
+        if (strncmp(mcp_json_str(mcp_json_get(i, "uri"), ""), "file://", 7) != 0)
+            return "each root has a uri that begins with file://";
+        if (mcp_json_get(i, "name") && !mcpi_has_str(i, "name")) return "the name of a root is not a string";
+    }
+    return NULL;
+}
+
 /* Takes the program's answer. One that does not fit leaves the question open: a status with its sentence. */
 static int mcpi_ask_answer(mcp_client *c, mcpi_call *q, int status, const char *result, size_t len)
 {
@@ -18096,12 +18346,17 @@ static int mcpi_ask_answer(mcp_client *c, mcpi_call *q, int status, const char *
     int rc = MCP_OK;
     mcp_writer_init(&w, &c->d.alloc, 0);
     mcp_arena_init(&a, &c->d.alloc, 0);
-    if (status == MCP_OK && q->needs & MCPI_CAN_ELICIT) {
+    if (status == MCP_OK && q->needs) {
         const mcp_json *answer = mcp_json_parse(&a, result, len, NULL);
         const mcp_json *schema = q->len[1] ? mcp_json_parse(&a, q->text + q->len[0], q->len[1], NULL) : NULL;
+        const char *fault = q->needs & MCPI_CAN_SAMPLE ? mcpi_sampled_fault(answer, c->version)
+                          : q->needs & MCPI_CAN_ROOTS ? mcpi_roots_fault(answer) : NULL;
         if (!answer || !schema == (q->len[1] != 0)) rc = mcpi_client_say_status(c, MCP_ERR_MEMORY);
-        else rc = mcpi_put_elicited(c, &w, schema, answer, (q->needs & MCPI_CAN_FORM) != 0);
-        if (rc == MCP_OK && !(result = mcp_writer_text(&w, &len))) rc = mcpi_client_say_status(c, MCP_ERR_MEMORY);
+        else if (fault) rc = mcpi_client_say(c, MCP_ERR_ARGUMENT, "the answer does not fit the question: %s", fault);
+        else if (q->needs & MCPI_CAN_ELICIT) {
+            rc = mcpi_put_elicited(c, &w, schema, answer, (q->needs & MCPI_CAN_FORM) != 0);
+            if (rc == MCP_OK && !(result = mcp_writer_text(&w, &len))) rc = mcpi_client_say_status(c, MCP_ERR_MEMORY);
+        }
     }
     if (rc == MCP_OK) mcpi_ask_end(c, q, status, result, len);
     mcp_writer_free(&w);
@@ -18136,7 +18391,10 @@ static void mcpi_client_ask(mcp_client *c, mcpi_call *q, const char *method, con
         if (rc != MCP_OK) {
             mcpi_client_log(c, 0, "%s", c->error);
             if (q->owner) mcpi_call_later(c, q->owner, rc, c->error);
-            else mcpi_ask_end(c, q, MCP_ERR_FAILED, NULL, 0);
+            else {
+                mcpi_client_reply(c, q->text, q->len[0], NULL, 0, MCPI_INTERNAL_ERROR, c->error);
+                mcpi_ask_free(c, q);
+            }
         }
     }
     mcp_writer_free(&c->scratch);
@@ -18227,7 +18485,7 @@ static int mcpi_call_input(mcp_client *c, mcpi_call *k, const mcp_json *list, co
     mcpi_call *q;
     int status;
     *why = "the server asks for input where that is not possible";
-    if (k->known < 0 || k->known >= MCPI_METHOD_TOOLS_LIST) return MCP_ERR_PROTOCOL;
+    if (k->known < 0 || k->known >= MCPI_METHOD_LISTS) return MCP_ERR_PROTOCOL;
     *why = "the server asks for input and does not say what";
     if ((!list && !state) || (state && mcp_json_type(state) != MCP_JSON_STRING) || (bare && !mcp_json_first(list))
         || (list && !bare && mcp_json_type(list) != MCP_JSON_OBJECT) || bare != (c->era == MCP_ERA_LEGACY))
@@ -18326,8 +18584,8 @@ static int mcpi_call_next(mcp_client *c, mcpi_call *k, const mcp_json *cursor)
 static const mcp_json *mcpi_call_list(const mcpi_call *k, const mcp_json *result)
 {
     const mcp_json *v;
-    if (k->known >= MCPI_METHOD_TOOLS_LIST && k->known < MCPI_METHOD_LISTEN)
-        return mcp_json_get(result, mcpi_word_at(mcpi_client_lists, k->known - MCPI_METHOD_TOOLS_LIST));
+    if (k->known >= MCPI_METHOD_LISTS && k->known < MCPI_METHOD_LISTEN)
+        return mcp_json_get(result, mcpi_word_at(mcpi_lists, k->known - MCPI_METHOD_LISTS));
     for (v = mcp_json_first(result); v && mcp_json_type(v) != MCP_JSON_ARRAY; ) v = mcp_json_next(v);
     return v;
 }
@@ -18381,7 +18639,7 @@ static const char *mcpi_error_text(const mcp_json *error)
    that is an empty list. */
 static bool mcpi_call_is_optional(const mcpi_call *k)
 {
-    return k->each && !k->pages && k->known > MCPI_METHOD_TOOLS_LIST && k->known < MCPI_METHOD_LISTEN;
+    return k->each && !k->pages && k->known > MCPI_METHOD_LISTS && k->known < MCPI_METHOD_LISTEN;
 }
 
 #ifndef MCP_NO_VALIDATE
@@ -18833,9 +19091,9 @@ static void mcpi_client_notification(mcp_client *c, const mcp_msg *m)
     int change;
     if (strcmp(m->method, "notifications/progress") == 0) { mcpi_client_progress(c, m->params); return; }
     change = mcpi_word_of(mcpi_changes, m->method);
-    if (change > MCPI_CHANGE_NONE && c->d.cache_bytes) mcpi_kept_change(c, change, m->params);
+    if (change > MCPI_ACKNOWLEDGED && c->d.cache_bytes) mcpi_kept_change(c, change, m->params);
     if (change >= 0 && c->era == MCP_ERA_MODERN && !mcpi_client_listens(c, change, m->params)) return;
-    if (change > MCPI_CHANGE_NONE && change < MCPI_CHANGE_UPDATED && c->d.cache_bytes) {
+    if (change > MCPI_ACKNOWLEDGED && change < MCPI_UPDATED && c->d.cache_bytes) {
         c->untold |= 1u << change;
         return;
     }
@@ -19150,7 +19408,7 @@ static bool mcpi_client_mourn(mcp_client *c)
         } else if (e->kind == MCPI_ENTRY_CALL && k->known == MCPI_METHOD_LISTEN) {
             mcpi_call_unwire(c, k);
             mcpi_slots_deadline(&c->slots, &k->head.item, MCP_NEVER);
-            k->len[MCPI_PART_INPUT] = 0;
+            mcpi_uris_free(c, k);
             k->end = k->rounds = 0;
             k->acked = false;
         }
@@ -19360,7 +19618,7 @@ static void mcpi_client_tell(mcp_client *c)
     if (!what || c->telling || c->freed) return;
     c->untold = 0;
     c->telling = true;
-    for (i = MCPI_CHANGE_TOOLS; i < MCPI_CHANGE_UPDATED; i++) {
+    for (i = MCPI_CHANGED; i < MCPI_UPDATED; i++) {
         if (!(what >> i & 1) || !c->d.on_notify || c->freed) continue;
         c->nest++;
         c->d.on_notify(c, mcpi_word_at(mcpi_changes, i), NULL, c->d.user);
@@ -19394,16 +19652,11 @@ static void mcpi_client_turn(mcp_client *c)
 }
 
 #ifndef MCP_NO_POSIX
-static bool mcpi_client_is_ready(int fd, int at, const struct pollfd *fds, int n)
-{
-    return fd >= 0 && at >= 0 && at < n && fds[at].fd == fd && fds[at].revents;
-}
-
 static void mcpi_client_polled(mcp_client *c, const struct pollfd *fds, int n)
 {
     mcpi_stream_polled(&c->st, fds, n);
-    c->err_ready = mcpi_client_is_ready(c->child.err, c->err_at, fds, n);
-    c->box_ready = mcpi_client_is_ready(c->box.rfd, c->box_at, fds, n);
+    c->err_ready = mcpi_was_seen(fds, n, c->err_at);
+    c->box_ready = mcpi_was_seen(fds, n, c->box_at);
 }
 #endif
 
@@ -19459,20 +19712,6 @@ static bool mcpi_client_copy_list(mcp_client *c, const char *const *from, const 
 }
 #endif
 
-/* Which questions the capabilities allow. */
-static unsigned mcpi_client_abilities(const mcp_json *caps)
-{
-    const mcp_json *elicit = mcp_json_get(caps, "elicitation"), *sample = mcp_json_get(caps, "sampling");
-    const mcp_json *url = mcp_json_get(elicit, "url");
-    unsigned can = 0;
-    if (elicit && (!url || mcp_json_get(elicit, "form"))) can |= MCPI_CAN_FORM;
-    if (url) can |= MCPI_CAN_URL;
-    if (sample) can |= MCPI_CAN_SAMPLE;
-    if (mcp_json_get(sample, "tools")) can |= MCPI_CAN_SAMPLE_TOOLS;
-    if (mcp_json_get(caps, "roots")) can |= MCPI_CAN_ROOTS;
-    return can;
-}
-
 /* Writes what each modern request says of us. False: no memory; another mistake is kept as the client's
    failure. */
 static bool mcpi_client_describe(mcp_client *c, const mcp_client_desc *d)
@@ -19494,10 +19733,12 @@ static bool mcpi_client_describe(mcp_client *c, const mcp_client_desc *d)
     mcp_put_end(w);
     text = mcp_writer_text(w, &c->meta_len);
     c->meta = text ? mcpi_client_copy(c, text, c->meta_len) : NULL;
-    if (d->on_ask && d->capabilities) {
+    if (d->capabilities) {
         const mcp_json *caps = mcp_json_parse(&c->arena, d->capabilities, MCP_NTS, NULL);
         if (!caps) return false;
-        c->can = mcpi_client_abilities(caps);
+        c->can = mcpi_abilities(caps);
+        if (c->can && !d->on_ask)
+            mcpi_client_fail(c, MCP_ERR_ARGUMENT, "capabilities say that servers may ask, and there is no on_ask");
     }
     return c->meta != NULL;
 }
@@ -19528,6 +19769,7 @@ static void mcpi_client_destroy(mcp_client *c)
     while (c->phase != MCPI_PHASE_ENDED) mcpi_client_pump(c, -1);
     mcpi_stream_free(&c->st);
     mcpi_slots_free(&c->slots);
+    mcpi_map_free(&a, &c->uris);
     while (c->kept_old) mcpi_kept_evict(c, c->kept_old);
     while ((k = c->pool) != NULL) {
         c->pool = k->next;
@@ -19793,21 +20035,13 @@ mcp_stats mcp_client_stats(const mcp_client *c)
 int mcp_client_pollfds(mcp_client *c, struct pollfd *fds, int cap)
 {
 #ifndef MCP_NO_POSIX
-    int n = 0, i;
+    int n = 0;
     if (!c) return 0;
     if (!fds) cap = 0;
-    for (i = 0; i < 2; i++) {
-        int fd = i ? c->box.rfd : c->child.err;
-        *(i ? &c->box_at : &c->err_at) = fd < 0 ? -1 : n;
-        if (fd < 0) continue;
-        if (n < cap) {
-            fds[n].fd = fd;
-            fds[n].events = POLLIN;
-            fds[n].revents = 0;
-        }
-        n++;
-    }
+    c->err_at = mcpi_want(fds, cap, &n, c->child.err);
+    c->box_at = mcpi_want(fds, cap, &n, c->box.rfd);
     mcpi_stream_pollfds(&c->st, true, fds, cap, &n);    /* last: a stream of the user's may have many */
+    c->fds_left = n > cap;
     return n;
 #else
     (void)c; (void)fds; (void)cap;
@@ -19828,8 +20062,11 @@ int mcp_client_timeout(const mcp_client *c)
 #ifndef MCP_NO_POSIX
     if (mcpi_client_watches(c) && c->check_at < at) at = c->check_at;
 #endif
-    if (at == MCP_NEVER) return -1;
     now = mcpi_client_clock(c);
+#ifndef MCP_NO_POSIX
+    if (c->fds_left && now + MCPI_LEFT_MS < at) at = now + MCPI_LEFT_MS;
+#endif
+    if (at == MCP_NEVER) return -1;
     return at <= now ? 0 : at - now > INT32_MAX ? INT32_MAX : (int)(at - now);
 }
 

@@ -341,7 +341,7 @@ TEST(refusals)
     HAS(modern(&p, "null"), "-32602");
     call(&l);
     snprintf(responses, sizeof responses, "{\"jsonrpc\":\"2.0\",\"id\":\"%d\",\"error\":{\"code\":-1,\"message\":\"no\"}}", question(&l, 1));
-    HAS(say(&l, responses), "the peer answered with an error");
+    HAS(say(&l, responses), "the client answered elicitation/create with error -1: no");
     EQ_INT(last_rc, MCP_ERR_PEER);
     l.io.close(l.io.user);
     end(s, &p);
@@ -571,6 +571,8 @@ TEST(capabilities)                                                              
     static const char form[] = MCP_JSON({"message": "m", "mode": "form", "requestedSchema": {"type": "object", "properties": {}}});
     static const char url[] = MCP_JSON({"message": "m", "mode": "url", "url": "https://a.b/c", "elicitationId": "x"});
     static const char choices[] = MCP_JSON({"message": "m", "requestedSchema": {"type": "object", "properties": {"a": {"type": "array", "items": {"type": "string", "enum": ["x"]}}}}});
+    static const char titled[] = MCP_JSON({"message": "m", "requestedSchema": {"type": "object", "properties": {"n": {"type": "integer", "minimum": 1},
+        "c": {"type": "string", "title": "Colour", "oneOf": [{"const": "r", "title": "Red"}, {"const": "g"}]}}, "required": ["c"]}});
     static const char tools[] = MCP_JSON({"messages": [], "maxTokens": 1, "tools": []});
     static const char context[] = MCP_JSON({"messages": [], "maxTokens": 1, "includeContext": "allServers"});
     static const char none[] = MCP_JSON({"messages": [], "maxTokens": 1, "includeContext": "none"});
@@ -596,6 +598,9 @@ TEST(capabilities)                                                              
         { "2025-11-25", "{}", E, form, NEEDS "{\"elicitation\":{\"form\":{}}}}" },
         { "2025-06-18", "{\"elicitation\":{}}", E, form, "\"params\":{\"message\":\"m\",\"requestedSchema\"" },
         { "2025-11-25", all, E, choices, E },
+        { "2025-11-25", all, E, titled, "\"oneOf\":[{\"const\":\"r\",\"title\":\"Red\"},{\"const\":\"g\"}]" },
+        { "2025-06-18", all, E, titled, "\"requestedSchema\":{\"type\":\"object\",\"required\":[\"c\"],\"properties\":{\"n\":{\"type\":\"integer\",\"minimum\":1},"
+            "\"c\":{\"type\":\"string\",\"title\":\"Colour\",\"enum\":[\"r\",\"g\"],\"enumNames\":[\"Red\",\"g\"]}}}" },
         { "2025-06-18", all, E, choices, NEEDS "{\"elicitation\":{\"form\":{}}}}" },
         { "2025-06-18", all, E, url, NEEDS "{\"elicitation\":{\"url\":{}}}}" },
         { "2025-06-18", "{\"sampling\":{}}", S, context, S },
@@ -679,7 +684,7 @@ TEST(shapes)
     legacy(&l, "2025-11-25");
     for (i = 0; i < sizeof t / sizeof *t; i++) {
         ask_method = t[i].method;
-        ask_params = NULL;
+        ask_params = *t[i].method == 'e' ? MCP_JSON({"message": "m", "requestedSchema": {"type": "object", "properties": {}}}) : NULL;
         snprintf(text, sizeof text, "{\"q\":%s}", t[i].answer);
         first(&p);
         HAS(modern(&p, text), t[i].good ? "answered" : "\"code\":-32602");
@@ -694,10 +699,14 @@ TEST(shapes)
 /* -- forms ------------------------------------------------------------------------------------------------------------ */
 
 static const char *form_schema;
+static int form_rc;
+static char form_error[256];
 static void form(mcp_req *r, void *user)
 {
     (void)user;
-    if (mcp_req_elicit(r, "q", "m", form_schema, NULL) == MCP_OK) mcp_req_text(r, "fits");
+    form_rc = mcp_req_elicit(r, "q", "m", form_schema, NULL);
+    snprintf(form_error, sizeof form_error, "%.255s", mcp_server_error(mcp_req_server(r)));
+    if (form_rc == MCP_OK) mcp_req_text(r, "fits");
 }
 
 TEST(forms)
@@ -720,7 +729,15 @@ TEST(forms)
         { "{\"type\":\"array\",\"minItems\":1,\"maxItems\":2,\"items\":{\"type\":\"string\",\"enum\":[\"a\",\"b\"]}}", "[\"c\"]", false },
         { "{\"type\":\"array\",\"items\":{\"anyOf\":[{\"const\":\"a\",\"title\":\"A\"}]}}", "[\"a\"]", true },
         { "{\"type\":\"array\",\"items\":{\"anyOf\":[{\"const\":\"a\",\"title\":\"A\"}]}}", "[\"b\"]", false },
-        { "{\"type\":\"array\"}", "\"a\"", false }, { "{}", "{\"any\":1}", false }, { "{}", "[\"any\"]", true }, { "{}", "[1]", false }
+        { "{\"type\":\"array\",\"items\":{\"enum\":[\"a\"]}}", "\"a\"", false }
+    };
+    static const struct { const char *schema, *word; } misfits[] = {
+#define FIELD(name, f) "{\"type\":\"object\",\"properties\":{\"ok\":{\"type\":\"string\"},\"" name "\":" f "}}"
+        { FIELD("addr", "{\"type\":\"object\",\"properties\":{}}"), "no form can hold this schema: addr is none of" }, { FIELD("n", "{\"type\":\"null\"}"), "n is none of" },
+        { FIELD("any", "{}"), "any is none of" }, { FIELD("b", "true"), "b is none of" }, { FIELD("ty", "{\"type\":[\"string\",\"null\"]}"), "ty is none of" },
+        { FIELD("list", "{\"type\":\"array\"}"), "list is a list without choices" }, { FIELD("list", "{\"type\":\"array\",\"items\":{\"type\":\"number\"}}"), "list is a list" },
+        { "{}", "needs type" }, { "{\"type\":\"object\"}", "needs type" }, { "{\"type\":\"string\",\"properties\":{}}", "needs type" }, { "{\"type\":\"object\",\"properties\":[]}", "needs type" },
+        { "{\"type\":\"object\",\"properties\":{\"a\":{\"type\":\"string\"}},\"required\":[\"a\",\"b\"]}", "b is required" },
     };
     mcp_server *s = with_tool(form);
     char schema[512], responses[512];
@@ -745,6 +762,13 @@ TEST(forms)
         form_schema = choices;
         first(&p);
         HAS(modern(&p, items), "f has too many items");
+    }
+    for (i = 0; i < sizeof misfits / sizeof *misfits; i++) {            /* what no form can hold is not asked for */
+        form_schema = misfits[i].schema;
+        HAS(first(&p), "-32603");
+        HASNT(p.text, "inputRequests");
+        EQ_INT(form_rc, MCP_ERR_ARGUMENT);
+        HAS(form_error, misfits[i].word);
     }
     form_schema = "[";
     HAS(first(&p), "-32603");
@@ -793,7 +817,7 @@ TEST(late)
     EQ_STR(hear(&p), "");
     now += 1;
     HAS(hear(&p), "notifications/cancelled");
-    HAS(p.text, "\"text\":\"timed out\"}],\"isError\":true");
+    HAS(p.text, "\"text\":\"the client did not answer elicitation/create within 600000 ms\"}],\"isError\":true");
     EQ_INT(last_rc, MCP_ERR_TIMEOUT);
     EQ_INT(mcp_server_stats(s).timeouts, 1);
     EQ_STR(answer(&p, id, USER_N), "");

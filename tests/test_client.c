@@ -11,6 +11,12 @@
 
 /* -- the handshake ------------------------------------------------------------------------------------------------------ */
 
+static int nobody(mcp_client *c, mcp_id ask, const char *method, const mcp_json *params, mcp_writer *w, void *user)
+{
+    (void)c; (void)ask; (void)method; (void)params; (void)w; (void)user;
+    return MCP_ERR_DECLINED;
+}
+
 TEST(modern_shape)                                                                 /* B32 D55 D73 */
 {
     peer p;
@@ -21,6 +27,7 @@ TEST(modern_shape)                                                              
     const char *s;
     d.title = "T";
     d.capabilities = "{ \"elicitation\": {} }";
+    d.on_ask = nobody;
     c = mcp_client_new(&d);
     k = tool_call("x", NULL, &r);
     CHECK(mcp_client_send(c, &k) != 0);
@@ -1074,7 +1081,8 @@ static int on_ask(mcp_client *c, mcp_id ask, const char *method, const mcp_json 
     g_ask = ask;
     if (g_ask_status == 1) { EQ_INT(mcp_client_answer(c, ask, MCP_OK, "{\"now\":true}"), MCP_OK); return MCP_OK; }
     if (g_ask_status == 2) { mcp_put_int(w, NULL, 1); return MCP_OK; }
-    mcp_put_str(w, "m", method);
+    if (strcmp(method, "roots/list") == 0) { mcp_put_array(w, "roots"); mcp_put_end(w); }
+    else mcp_put_str(w, "m", method);
     return g_ask_status;
 }
 
@@ -1112,7 +1120,7 @@ TEST(questions)                                                                 
     (void)hear(&p);
     g_asked = g_notes = 0;
     ask_row(c, &p, MCP_OK, "{\"jsonrpc\":\"2.0\",\"id\":\"p\",\"method\":\"ping\"}", "{\"jsonrpc\":\"2.0\",\"id\":\"p\",\"result\":{}}");    /* before initialize is answered */
-    ask_row(c, &p, MCP_OK, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"roots/list\"}", "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"m\":\"roots/list\"}}");
+    ask_row(c, &p, MCP_OK, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"roots/list\"}", "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"roots\":[]}}");
     EQ_INT(g_ready, 0);
     reply(&p, 1, INIT_RESULT);
     turns(c, 1);
@@ -1128,7 +1136,7 @@ TEST(questions)                                                                 
     ask_row(c, &p, MCP_ERR_DECLINED, "{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"elicitation/create\"}", "{\"jsonrpc\":\"2.0\",\"id\":2,\"result\":{\"action\":\"decline\"}}");
     ask_row(c, &p, MCP_ERR_CANCELLED, "{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"elicitation/create\"}", "{\"jsonrpc\":\"2.0\",\"id\":2,\"result\":{\"action\":\"cancel\"}}");
     ask_row(c, &p, MCP_ERR_DECLINED, "{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"sampling/createMessage\"}", "{\"jsonrpc\":\"2.0\",\"id\":2,\"error\":{\"code\":-1,\"message\":\"the user declined\"}}");
-    ask_row(c, &p, 2, "{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"a\"}", "{\"jsonrpc\":\"2.0\",\"id\":2,\"error\":{\"code\":-32603,\"message\":\"failed\"}}");
+    ask_row(c, &p, 2, "{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"a\"}", "{\"jsonrpc\":\"2.0\",\"id\":2,\"error\":{\"code\":-32603,\"message\":\"the answer to a cannot be sent: bad argument\"}}");
     ask_row(c, &p, MCP_OK, "{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"a\",\"params\":[]}", "{\"jsonrpc\":\"2.0\",\"id\":2,\"error\":{\"code\":-32602,\"message\":\"params is not an object\"}}");
     ask_row(c, &p, MCP_OK, "{\"jsonrpc\":\"2.0\",\"id\":true,\"method\":\"a\"}", "");
     EQ_INT(g_asked, 8);
@@ -1335,6 +1343,8 @@ static int nested_ask(mcp_client *c, mcp_id ask, const char *method, const mcp_j
     mcp_put_str(w, "before", "x");
     call_inside(c);
     mcp_put_str(w, "after", method);
+    mcp_put_array(w, "roots");
+    mcp_put_end(w);
     return MCP_OK;
 }
 static void nested_fn(const mcp_reply *r, void *user)
@@ -1371,7 +1381,7 @@ TEST(nested)                                                                    
     EQ_INT(r->status, MCP_OK);
     EQ_STR(mcp_reply_text(r, NULL), "slow\n!");
     EQ_INT(g_inner_ok, 4);
-    CHECK(has(p.got, "\"id\":\"s\",\"result\":{\"before\":\"x\",\"after\":\"roots/list\"}"));
+    CHECK(has(p.got, "\"id\":\"s\",\"result\":{\"before\":\"x\",\"after\":\"roots/list\",\"roots\":[]}"));
     memset(&k, 0, sizeof k);
     k.method = "tools/list";
     k.each = nested_each;
@@ -1846,8 +1856,10 @@ TEST(arguments)
 {
     mcp_client_desc d;
     mcp_client *c;
+    static const char *const asked[] = { "{\"roots\":{}}", "{\"sampling\":{}}", "{\"elicitation\":{}}", "{\"elicitation\":{\"url\":{}}}", "{\"extensions\":{}}", "{}" };
     mcp_call k = inner_call("x");
     mcp_io ends[2];
+    size_t i;
     memset(&d, 0, sizeof d);
     d.on_ready = note_ready;
     EQ_INT(mcp_client_step(NULL, NULL, 0), MCP_ERR_ARGUMENT);
@@ -1877,6 +1889,16 @@ TEST(arguments)
     CHECK(has(mcp_client_error(c), "capabilities") && has(mcp_client_error(c), "9"));
     mcp_client_free(c);
     ends[1].close(ends[1].user);                             /* the client has closed its end: this frees the pair */
+    for (i = 0; i < sizeof asked / sizeof *asked; i++) {     /* who says that servers may ask has to listen */
+        EQ_INT(mcp_io_pair(NULL, ends), MCP_OK);
+        d.io = ends[0];
+        d.capabilities = asked[i];
+        c = mcp_client_new(&d);
+        EQ_INT(mcp_client_step(c, NULL, 0), i < 4 ? MCP_ERR_ARGUMENT : MCP_OK);
+        CHECK(has(mcp_client_error(c), "there is no on_ask") == (i < 4));
+        mcp_client_free(c);
+        ends[1].close(ends[1].user);
+    }
 }
 
 static char g_log[65536];
@@ -2623,6 +2645,20 @@ TEST(own_loop)
     EQ_INT(r.status, MCP_OK);
     CHECK(i < 50);
     EQ_INT(mcp_client_timeout(c), -1);                       /* idle: nothing wakes up */
+    for (i = 0; i < 2; i++) {                                /* too little room: slower, but not deaf */
+        struct pollfd one;
+        int n, rounds = 0;
+        memset(&r, 0, sizeof r);
+        CHECK(mcp_client_send(c, &k) != 0);
+        for (; rounds < 200 && !r.calls; rounds++) {
+            n = mcp_client_pollfds(c, &one, i);
+            CHECK(n >= 2);
+            CHECK(mcp_client_timeout(c) >= 0 && mcp_client_timeout(c) <= 20);
+            (void)poll(&one, (nfds_t)i, mcp_client_timeout(c));
+            EQ_INT(mcp_client_step(c, &one, i), MCP_OK);
+        }
+        EQ_INT(r.status, MCP_OK);
+    }
     EQ_INT(mcp_client_pollfds(c, NULL, 0), 2);
     mcp_client_free(c);
     no_children();

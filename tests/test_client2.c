@@ -303,7 +303,8 @@ static void form_row(const char *properties, const char *answer, const char *goe
     say(&p, line);
     turns(c, 1);
     if (goes) snprintf(wanted, sizeof wanted, "{\"jsonrpc\":\"2.0\",\"id\":\"s\",\"result\":%s}", goes);
-    EQ_STR(hear(&p), goes ? wanted : "{\"jsonrpc\":\"2.0\",\"id\":\"s\",\"error\":{\"code\":-32603,\"message\":\"failed\"}}");
+    if (!goes) snprintf(wanted, sizeof wanted, "{\"jsonrpc\":\"2.0\",\"id\":\"s\",\"error\":{\"code\":-32603,\"message\":\"%s\"}}", mcp_client_error(c));
+    EQ_STR(hear(&p), wanted);
     if (!goes) CHECK(has(mcp_client_error(c), why));
     done(c, &p);
 }
@@ -382,6 +383,88 @@ TEST(forms)
     field_row("{\"type\":\"string\",\"format\":\"date-time\"}", "\"2026-07-28 12:30:00Z\"", "time");
 }
 
+/* -- what a model says, and roots --------------------------------------------------------------------------------------- */
+
+/* One answer to one question, in the middle of a call or at the end of one: sent as it is, or refused with this word. */
+static void shape_row(const char *version, const char *method, const char *answer, const char *word)
+{
+    char line[512];
+    peer p;
+    result r;
+    mcp_client_desc d = desc_of(&p, version ? MCP_ERA_LEGACY : MCP_ERA_MODERN);
+    mcp_client *c;
+    long long id;
+    int i;
+    memset(&g, 0, sizeof g);
+    d.on_ask = on_ask;
+    d.capabilities = ALL;
+    if (version) {
+        c = mcp_client_new(&d);
+        turns(c, 1);
+        snprintf(line, sizeof line, "{\"protocolVersion\":\"%s\"}", version);
+        reply(&p, id_of(hear(&p)), line);
+        turns(c, 1);
+        (void)hear(&p);
+    } else c = ready(&p, &d);
+    for (i = 0; i < 2; i++) {                                           /* out of on_ask, and later */
+        const char *s;
+        g.asked = 0;
+        g.answer = answer;
+        g.status = i ? MCP_ERR_AGAIN : MCP_OK;
+        id = begin(c, &p, &r);
+        if (version) snprintf(line, sizeof line, "{\"jsonrpc\":\"2.0\",\"id\":\"q\",\"method\":\"%s\",\"params\":{}}", method);
+        else snprintf(line, sizeof line, "{\"jsonrpc\":\"2.0\",\"id\":%lld,\"result\":" NEEDS("\"q\":{\"method\":\"%s\",\"params\":{}}", "") "}", id, method);
+        say(&p, line);
+        turns(c, 1);
+        EQ_INT(g.asked, 1);
+        if (i) {
+            EQ_INT(mcp_client_answer(c, g.ask[0], MCP_OK, answer), word ? MCP_ERR_ARGUMENT : MCP_OK);
+            if (word) EQ_INT(mcp_client_answer(c, g.ask[0], MCP_ERR_DECLINED, NULL), MCP_OK);       /* it was still open */
+        }
+        turns(c, 1);
+        s = hear(&p);
+        if (!word) { snprintf(line, sizeof line, version ? "\"result\":%s}" : "\"inputResponses\":{\"q\":%s}", answer); CHECK(has(s, line)); }
+        else if (version) CHECK(has(s, "\"error\":"));
+        else { EQ_STR(s, ""); EQ_INT(r.status, i ? MCP_ERR_DECLINED : MCP_ERR_ARGUMENT); }
+        if (word && (!i || version)) { if (!has(mcp_client_error(c), word)) printf("  (%s)\n", mcp_client_error(c)); CHECK(has(mcp_client_error(c), word)); }
+    }
+    done(c, &p);
+}
+
+#define SAID(content) "{\"role\":\"assistant\",\"content\":" content ",\"model\":\"m\"}"
+#define TEXT "{\"type\":\"text\",\"text\":\"t\"}"
+#define AUDIO "{\"type\":\"audio\",\"data\":\"AA==\",\"mimeType\":\"audio/wav\"}"
+#define USE "{\"type\":\"tool_use\",\"id\":\"1\",\"name\":\"n\",\"input\":{}}"
+
+TEST(shapes_of_answers)
+{
+    static const char *const good[] = { SAID(TEXT), SAID("{\"type\":\"image\",\"data\":\"\",\"mimeType\":\"image/png\"}"), "{\"role\":\"user\",\"content\":" TEXT ",\"model\":\"\",\"stopReason\":\"own\",\"x\":1}" };
+    static const char *const newer[] = { SAID("[" TEXT "," USE "]"), SAID(USE), SAID("[]"), SAID("{\"type\":\"tool_result\",\"toolUseId\":\"1\",\"content\":[]}") };
+    static const struct { const char *answer, *word; } bad[] = {
+        { "{}", "role" }, { "{\"content\":" TEXT ",\"model\":\"m\"}", "role" }, { "{\"role\":\"system\",\"content\":" TEXT ",\"model\":\"m\"}", "role" },
+        { "{\"role\":\"user\",\"content\":" TEXT "}", "no model" }, { "{\"role\":\"user\",\"content\":" TEXT ",\"model\":7}", "no model" },
+        { "{\"role\":\"user\",\"content\":" TEXT ",\"model\":\"m\",\"stopReason\":1}", "stopReason" },
+        { "{\"role\":\"user\",\"model\":\"m\"}", "content is none" }, { SAID("\"text\""), "content is none" }, { SAID("{\"type\":\"video\"}"), "content is none" },
+        { SAID("{\"type\":\"text\"}"), "lacks" }, { SAID("{\"type\":\"text\",\"text\":1}"), "lacks" }, { SAID("{\"type\":\"image\",\"data\":\"\"}"), "lacks" },
+        { SAID("{\"type\":\"audio\",\"mimeType\":\"\"}"), "" },
+    };
+    static const char *const bad_newer[] = { SAID("[" TEXT ",7]"), SAID("{\"type\":\"tool_use\",\"id\":\"1\",\"name\":\"n\"}"), SAID("{\"type\":\"tool_result\",\"toolUseId\":\"1\"}") };
+    static const char *const roots[] = { "{\"roots\":[]}", "{\"roots\":[{\"uri\":\"file:///a\"},{\"uri\":\"file://h/b\",\"name\":\"B\"}]}" };
+    static const char *const bad_roots[] = { "{}", "{\"roots\":{}}", "{\"roots\":[\"file:///a\"]}", "{\"roots\":[{\"name\":\"a\"}]}", "{\"roots\":[{\"uri\":\"/a\"}]}", "{\"roots\":[{\"uri\":\"file:/a\"}]}", "{\"roots\":[{\"uri\":\"file:///a\"},{\"uri\":\"https://a\"}]}",
+        "{\"roots\":[{\"uri\":\"file:///a\",\"name\":7}]}" };
+    static const char *const versions[] = { NULL, "2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05" };
+    size_t v, i;
+    for (v = 0; v < 5; v++) {
+        for (i = 0; i < sizeof good / sizeof *good; i++) shape_row(versions[v], "sampling/createMessage", good[i], NULL);
+        for (i = 0; i < sizeof newer / sizeof *newer; i++) shape_row(versions[v], "sampling/createMessage", newer[i], v < 2 ? NULL : "protocol version does not have");
+        shape_row(versions[v], "sampling/createMessage", SAID(AUDIO), v < 4 ? NULL : "protocol version does not have");
+        for (i = 0; i < sizeof bad / sizeof *bad; i++) shape_row(versions[v], "sampling/createMessage", bad[i].answer, bad[i].word);
+        for (i = 0; i < sizeof roots / sizeof *roots; i++) shape_row(versions[v], "roots/list", roots[i], NULL);
+        for (i = 0; i < sizeof bad_roots / sizeof *bad_roots; i++) shape_row(versions[v], "roots/list", bad_roots[i], "root");
+    }
+    for (i = 0; i < sizeof bad_newer / sizeof *bad_newer; i++) shape_row(NULL, "sampling/createMessage", bad_newer[i], "content");
+}
+
 /* -- the legacy era ----------------------------------------------------------------------------------------------------- */
 
 static void refused_row(const char *caps, const char *method, const char *params, int code)
@@ -419,7 +502,7 @@ static void huge_form_row(const char *what, const char *mid, const char *one, co
     say(&p, end);
     while (p.say_len) turns(c, 1);
     turns(c, 1);
-    EQ_STR(hear(&p), "{\"jsonrpc\":\"2.0\",\"id\":1,\"error\":{\"code\":-32603,\"message\":\"failed\"}}");
+    EQ_STR(hear(&p), "{\"jsonrpc\":\"2.0\",\"id\":1,\"error\":{\"code\":-32603,\"message\":\"the answer does not fit the question: the form is too large\"}}");
     CHECK(has(mcp_client_error(c), "the form is too large"));
     done(c, &p);
 }
@@ -959,9 +1042,8 @@ TEST(listen_legacy)
     EQ_INT(r2.status, MCP_ERR_CANCELLED);
     EQ_INT(mcp_client_cancel(c, a, NULL), MCP_OK);
     turns(c, 1);
-    CHECK(has(hear(&p), "\"method\":\"resources/unsubscribe\",\"params\":{\"uri\":\"file:///a\"}}"));
-    CHECK(has(hear(&p), "resources/unsubscribe"));
-    EQ_STR(hear(&p), "");
+    CHECK(has(hear(&p), "\"method\":\"resources/unsubscribe\",\"params\":{\"uri\":\"file:///\\\"b\\\"\"}}"));
+    EQ_STR(hear(&p), "");                                    /* the other one was refused */
     EQ_INT(r.status, MCP_ERR_CANCELLED);
     heard.n = 0;
     a = mcp_client_listen(c, MCP_LIST_TOOLS, NULL, note, &r); /* nothing to ask for; cancelled inside of its first word */
@@ -1038,6 +1120,113 @@ TEST(listen_to_many)
     EQ_INT(mcp_client_stats(c).pending, 2);
     done(c, &p);
     EQ_INT(r.calls, 1);
+}
+
+/* A server is asked for so many at a time, and whatever the order of its answers, the order of the URIs is kept. */
+static const char **uris_of(int n, int first)
+{
+    const char **list = (const char **)malloc((size_t)(n + 1) * sizeof *list);
+    char *text = (char *)malloc((size_t)n * 16);
+    int i;
+    for (i = 0; i < n; i++) {
+        snprintf(text + 16 * i, 16, "x:%d", first + i);
+        list[i] = text + 16 * i;
+    }
+    list[n] = NULL;
+    return list;
+}
+
+static void uris_free(const char **list) { free((void *)(uintptr_t)list[0]); free((void *)(uintptr_t)list); }
+
+TEST(listen_in_portions)
+{
+    enum { N = 200, ONCE = 64 };
+    peer p;
+    result r;
+    mcp_client *c = listening(&p, MCP_ERA_LEGACY, SUBSCRIBABLE);
+    const char **list = uris_of(N, 0), *s;
+    long long id[N];
+    char uri[32];
+    int asked, answered = 0, i;
+    mcp_id a;
+    memset(&r, 0, sizeof r);
+    a = mcp_client_listen(c, 0, list, note, &r);
+    for (asked = 0; answered < N; answered += i) {
+        turns(c, 1);
+        for (i = asked; *(s = hear(&p)) != 0; i++) {
+            snprintf(uri, sizeof uri, "\"uri\":\"x:%d\"}", i);
+            CHECK(i < N && has(s, "resources/subscribe") && has(s, uri));
+            id[i % N] = id_of(s);
+        }
+        asked = i;
+        EQ_INT(asked, answered + ONCE < N ? answered + ONCE : N);
+        EQ_INT(heard.n, 0);
+        for (i = 0; i < 7 && answered + i < asked; i++) {               /* the last first; one in ten is refused */
+            int k = asked - 1 - i;
+            if (asked < N || asked - answered > 7) { k = answered + i; }
+            if (k % 10 == 3) refuse(&p, id[k], -32002, NULL); else reply(&p, id[k], "{}");
+        }
+    }
+    turns(c, 2);
+    EQ_INT(heard.n, 1);
+    CHECK(has(heard.params, "\"resourceSubscriptions\":[\"x:0\",\"x:1\",\"x:2\",\"x:4\","));
+    EQ_INT(mcp_client_cancel(c, a, NULL), MCP_OK);                      /* what was refused is not given back */
+    turns(c, 1);
+    for (i = 0; *(s = hear(&p)) != 0; i++) CHECK(has(s, "resources/unsubscribe") && !has(s, "x:3\""));
+    EQ_INT(i, N - N / 10);
+    EQ_INT(r.status, MCP_ERR_CANCELLED);
+    a = mcp_client_listen(c, 0, list, note, &r);                        /* cancelled while only some were asked for */
+    turns(c, 1);
+    while (*hear(&p)) { }
+    EQ_INT(mcp_client_cancel(c, a, NULL), MCP_OK);
+    turns(c, 1);
+    for (i = 0; *(s = hear(&p)) != 0; i++) CHECK(has(s, "resources/unsubscribe"));
+    EQ_INT(i, ONCE);
+    EQ_INT(heard.n, 1);
+    uris_free(list);
+    done(c, &p);
+}
+
+/* Many that share their URIs: each is given back once, by the last that has it. */
+TEST(listens_that_share)
+{
+    enum { N = 3000 };
+    peer p;
+    result r;
+    mcp_client_desc d = desc_of(&p, MCP_ERA_LEGACY);
+    mcp_client *c;
+    const char **list = uris_of(N, 0), **last = uris_of(N, N / 2), *s;
+    mcp_id a, b, b2;
+    int i, n;
+    memset(&r, 0, sizeof r);
+    memset(&heard, 0, sizeof heard);
+    d.on_notify = on_notify;
+    c = mcp_client_new(&d);
+    turns(c, 1);
+    reply(&p, id_of(hear(&p)), SUBSCRIBABLE);
+    turns(c, 1);
+    (void)hear(&p);
+    a = mcp_client_listen(c, 0, list, note, &r);
+    b = mcp_client_listen(c, 0, last, note, &r);
+    b2 = mcp_client_listen(c, 0, last, note, &r);
+    for (n = 0, i = 0; heard.n < 3 && i < 10000; i++) {
+        turns(c, 1);
+        for (; *(s = hear(&p)) != 0; n++) reply(&p, id_of(s), "{}");
+    }
+    EQ_INT(heard.n, 3);
+    EQ_INT(n, 3 * N);
+    EQ_INT(mcp_client_cancel(c, b, NULL), MCP_OK);
+    turns(c, 1);
+    EQ_STR(hear(&p), "");
+    EQ_INT(mcp_client_cancel(c, a, NULL), MCP_OK);          /* both at once: neither is left to the other */
+    EQ_INT(mcp_client_cancel(c, b2, NULL), MCP_OK);
+    turns(c, 1);
+    for (n = 0; *(s = hear(&p)) != 0; n++) CHECK(has(s, "resources/unsubscribe"));
+    EQ_INT(n, N + N / 2);
+    EQ_INT(r.calls, 3);
+    uris_free(list);
+    uris_free(last);
+    done(c, &p);
 }
 
 /* -- kept results ------------------------------------------------------------------------------------------------------- */
@@ -1320,6 +1509,7 @@ int main(void)
     RUN(warm);
     RUN(forms);
     RUN(huge_forms);
+    RUN(shapes_of_answers);
     RUN(what_goes_on_by_itself);
     RUN(legacy_capabilities);
     RUN(too_many_questions);
@@ -1333,6 +1523,8 @@ int main(void)
     RUN(listen_legacy);
     RUN(listen_early);
     RUN(listen_to_many);
+    RUN(listen_in_portions);
+    RUN(listens_that_share);
     RUN(kept_results);
     RUN(kept_pages);
     RUN(kept_bounds);

@@ -363,6 +363,47 @@ TEST(templates_in_order)
     end(s, &p);
 }
 
+static char warned[1024];
+static void warn(int level, const char *text, void *user)
+{
+    (void)user;
+    if (level == 1 && strlen(warned) + strlen(text) + 2 < sizeof warned) strcat(strcat(warned, text), "\n");
+}
+
+/* What is taken though it is odd is said to whoever listens. */
+TEST(odd_names)
+{
+    mcp_server_desc d;
+    mcp_server *s;
+    char longest[131];
+    memset(&d, 0, sizeof d);
+    d.log.fn = warn;
+    d.log.level = 1;
+    s = server_with(&d);
+    warned[0] = 0;
+    memset(longest, 'x', 129);
+    longest[128] = 0;
+    EQ_INT(tool(s, longest, nothing), MCP_OK);
+    EQ_INT(tool(s, "A-b_c.9", nothing), MCP_OK);
+    EQ_INT(text_resource(s, "x:1", ""), MCP_OK);
+    EQ_INT(resource(s, "{a}", vars, NULL), MCP_OK);
+    EQ_STR(warned, "");
+    longest[128] = 'x';
+    longest[129] = 0;
+    EQ_INT(tool(s, "has space", nothing), MCP_OK);
+    EQ_INT(tool(s, "\xc3\xa9", nothing), MCP_OK);
+    EQ_INT(text_resource(s, "no-scheme", ""), MCP_OK);
+    EQ_INT(text_resource(s, "x: y", ""), MCP_OK);
+    EQ_STR(warned, "tool \"has space\": some clients take only names of 1 to 128 characters of A-Z a-z 0-9 _ - .\n"
+                   "tool \"\xc3\xa9\": some clients take only names of 1 to 128 characters of A-Z a-z 0-9 _ - .\n"
+                   "resource \"no-scheme\": this is no URI: it needs a scheme, and no blanks\n"
+                   "resource \"x: y\": this is no URI: it needs a scheme, and no blanks\n");
+    warned[0] = 0;
+    EQ_INT(tool(s, longest, nothing), MCP_OK);
+    CHECK(strstr(warned, "1 to 128") != NULL);
+    mcp_server_free(s);
+}
+
 TEST(bad_templates)
 {
     static const char *const bad[] = {
@@ -1194,6 +1235,69 @@ TEST(filters_that_are_cut)
     end(s, &p);
 }
 
+/* What a server says that it does not do, it does not do when it is asked. */
+TEST(what_was_declined)
+{
+    mcp_server_desc d;
+    mcp_server *s;
+    peer p;
+    memset(&d, 0, sizeof d);
+    d.capabilities = MCP_JSON({"tools": {"listChanged": false}, "resources": {"subscribe": false}, "prompts": {}});
+    s = one_of_each(&d);
+    p = join(s);
+    legacy(&p);
+    (void)ask(&p, MODERN, "server/discover", "");
+    HAS(&p, "\"tools\":{\"listChanged\":false},\"resources\":{\"listChanged\":true,\"subscribe\":false},\"prompts\":{\"listChanged\":true}");
+    EQ_STR(listen_for(&p, "2", "{\"toolsListChanged\":true,\"resourcesListChanged\":true,\"promptsListChanged\":true,\"resourceSubscriptions\":[\"x:1\"]}"),
+           ACK("2", "{\"resourcesListChanged\":true,\"promptsListChanged\":true}"));
+    EQ_STR(ask(&p, LEGACY, "resources/subscribe", "\"uri\":\"x:1\""), J({"jsonrpc":"2.0","id":1,"error":{"code":-32601,"message":"this server has no subscriptions"}}) "\n");
+    CHECK(strstr(ask(&p, LEGACY, "resources/unsubscribe", "\"uri\":\"x:1\""), "-32601") != NULL);
+    EQ_INT(mcp_server_updated(s, "x:1"), MCP_OK);
+    EQ_INT(mcp_server_changed(s, MCP_LIST_TOOLS | MCP_LIST_PROMPTS), MCP_OK);
+    EQ_STR(hear(&p), NOTE("prompts") NOTE_ON("prompts", "2"));
+    EQ_INT(tool(s, "t2", nothing), MCP_OK);
+    EQ_STR(hear(&p), "");
+    end(s, &p);
+}
+
+/* What it says that it has is there, though nothing is in it: what is asked for is unknown, not the method. */
+TEST(what_was_declared)
+{
+    mcp_server_desc d;
+    mcp_server *s;
+    peer p;
+    memset(&d, 0, sizeof d);
+    d.capabilities = MCP_JSON({"resources": {}, "prompts": {}, "tools": {}, "completions": {}});
+    s = server_with(&d);
+    p = join(s);
+    legacy(&p);
+    EQ_STR(read_uri(&p, LEGACY, "x:1"), J({"jsonrpc":"2.0","id":1,"error":{"code":-32002,"message":"Resource not found","data":{"uri":"x:1"}}}) "\n");
+    EQ_STR(read_uri(&p, MODERN, "x:1"), J({"jsonrpc":"2.0","id":1,"error":{"code":-32602,"message":"Resource not found","data":{"uri":"x:1"}}}) "\n");
+    EQ_STR(ask(&p, LEGACY, "resources/subscribe", "\"uri\":\"x:1\""), OK_LINE);
+    EQ_STR(ask(&p, LEGACY, "resources/unsubscribe", "\"uri\":\"x:1\""), OK_LINE);
+    CHECK(strstr(read_uri(&p, LEGACY, "x:1\",\"uri\":\"x:2"), "x:2") != NULL);
+    CHECK(strstr(ask(&p, LEGACY, "resources/read", "\"uri\":7"), "-32602") != NULL);
+    EQ_STR(ask(&p, MODERN, "prompts/get", "\"name\":\"p\""), J({"jsonrpc":"2.0","id":1,"error":{"code":-32602,"message":"there is nothing of that name"}}) "\n");
+    EQ_STR(ask(&p, MODERN, "tools/call", "\"name\":\"t\""), J({"jsonrpc":"2.0","id":1,"error":{"code":-32602,"message":"Unknown tool: t"}}) "\n");
+    CHECK(strstr(complete(&p, MODERN, "{\"type\":\"ref/prompt\",\"name\":\"p\"}", "a", ""), "\"code\":-32602") != NULL);
+    EQ_INT(text_resource(s, "x:1", "late"), MCP_OK);              /* and as soon as there is something, it is found */
+    EQ_INT(prompt(s, "p", nothing, NULL), MCP_OK);
+    CHECK(strstr(read_uri(&p, LEGACY, "x:1"), "late") != NULL);
+    CHECK(strstr(ask(&p, MODERN, "prompts/get", "\"name\":\"p\""), "\"messages\"") != NULL);
+    end(s, &p);
+    s = server();                                                 /* and what it does not say is not */
+    p = join(s);
+    legacy(&p);
+    CHECK(strstr(read_uri(&p, LEGACY, "x:1"), "-32601") != NULL);
+    CHECK(strstr(read_uri(&p, MODERN, "x:1"), "-32601") != NULL);
+    CHECK(strstr(ask(&p, LEGACY, "resources/subscribe", "\"uri\":\"x:1\""), "-32601") != NULL);
+    CHECK(strstr(ask(&p, MODERN, "prompts/get", "\"name\":\"p\""), "-32601") != NULL);
+    CHECK(strstr(ask(&p, MODERN, "tools/call", "\"name\":\"t\""), "-32601") != NULL);
+    CHECK(strstr(ask(&p, LEGACY, "tools/call", "\"name\":\"t\""), "-32602") != NULL);      /* its list is an empty one there */
+    CHECK(strstr(complete(&p, MODERN, "{\"type\":\"ref/prompt\",\"name\":\"p\"}", "a", ""), "-32601") != NULL);
+    end(s, &p);
+}
+
 /* A session is told of lists that there are. */
 TEST(no_news_of_what_is_not_there)
 {
@@ -1588,6 +1692,7 @@ int main(void)
     RUN(unknown_resources);
     RUN(templates_match);
     RUN(templates_in_order);
+    RUN(odd_names);
     RUN(bad_templates);
     RUN(hostile_uris);
     RUN(templates_without_memory);
@@ -1603,6 +1708,8 @@ int main(void)
     RUN(changes_told_to_sessions);
     RUN(changes_told_to_listens);
     RUN(filters_that_are_cut);
+    RUN(what_was_declined);
+    RUN(what_was_declared);
     RUN(no_news_of_what_is_not_there);
     RUN(listens_for_templates);
     RUN(missed_changes_are_told_later);

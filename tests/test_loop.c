@@ -514,6 +514,58 @@ TEST(own_loop)
     close(a[1]);
 }
 
+/* More peers than the program has room for: all are served, the listener and the mailbox among them. */
+static int posted;
+static void count_post(void *owner, void *arg) { (void)arg; posted += owner != NULL; }
+
+TEST(too_little_room)
+{
+    enum { PEERS = 5 };
+    int a[PEERS][2], cap, i, rounds;
+    for (cap = 0; cap <= 3; cap++) {
+        mcp_server_desc d;
+        mcp_server *s;
+        mcp_poster *poster;
+        mcp_tool t;
+        memset(&d, 0, sizeof d);
+        memset(&t, 0, sizeof t);
+        d.name = "o"; d.version = "1"; d.no_stdio = true;
+        s = mcp_server_new(&d);
+        t.name = "echo"; t.fn = echo;
+        (void)mcp_server_tool(s, &t);
+        poster = mcp_server_poster(s);
+        posted = 0;
+        for (i = 0; i < PEERS; i++) {
+            mcp_io io;
+            CHECK(i % 2 ? socketpair(AF_UNIX, SOCK_STREAM, 0, a[i]) == 0 : pipe(a[i]) == 0);
+            EQ_INT(mcp_io_fds(NULL, a[i][0], i % 2 ? a[i][0] : open("/dev/null", O_WRONLY), true, &io), MCP_OK);
+            CHECK(mcp_server_attach(s, &io, NULL) != NULL);
+            tell(a[i][1], INIT);
+        }
+        EQ_INT(mcp_post(poster, count_post, NULL), MCP_OK);
+        for (rounds = 0; rounds < 100 && (posted < 1 || mcp_server_stats(s).messages_in < 2 * PEERS); rounds++) {
+            struct pollfd p[4];
+            int n = mcp_server_pollfds(s, p, cap);
+            EQ_INT(n, PEERS + 1);
+            CHECK(mcp_server_timeout(s) >= 0 && mcp_server_timeout(s) <= 20);
+            poll(p, (nfds_t)cap, mcp_server_timeout(s));
+            EQ_INT(mcp_server_step(s, p, cap), MCP_OK);
+        }
+        EQ_INT(posted, 1);
+        EQ_INT(mcp_server_stats(s).messages_in, 2 * PEERS);
+        (void)mcp_server_pollfds(s, NULL, 0);
+        EQ_INT(mcp_server_timeout(s), 20);
+        {
+            struct pollfd p[8];
+            EQ_INT(mcp_server_pollfds(s, p, 8), PEERS + 1);
+            EQ_INT(mcp_server_timeout(s), -1);                  /* room for all: nothing wakes up */
+        }
+        mcp_server_free(s);
+        mcp_poster_free(poster);
+        for (i = 0; i < PEERS; i++) close(a[i][1]);
+    }
+}
+
 /* An allocator that moves every block, and keeps what is freed to see whether anybody still writes there. */
 static struct { unsigned char *p; size_t n; } freed_blocks[4096];
 static int freed_count;
@@ -643,6 +695,7 @@ int main(void)
     RUN(no_room_for_a_peer);
     RUN(posting);
     RUN(own_loop);
+    RUN(too_little_room);
     RUN(detached_after_poll);
     RUN(unread_answers_at_the_end);
     RUN(high_descriptors);

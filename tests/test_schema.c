@@ -301,6 +301,8 @@ TEST(equality)
         { "{\"maxProperties\":1}", "{\"a\":1,\"a\":2}", 1 }, { "{\"required\":[\"a\",\"b\"]}", "{\"a\":1,\"a\":2}", 0 },
         { "{\"properties\":{\"a\":true,\"a\":false}}", "{\"a\":1}", 0 }, { "{\"type\":\"null\",\"type\":\"string\"}", "\"\"", 1 },
         { "{\"properties\":{\"a\\u0000b\":{\"type\":\"null\"},\"a\":{}}}", "{\"a\":1}", 1 }, { "{\"properties\":{\"a\\u0000b\":{\"type\":\"null\"},\"a\":{}}}", "{\"a\\u0000b\":1}", 0 },
+        { "{\"dependencies\":{\"a\":[\"b\"],\"a\":[]}}", "{\"a\":1}", 1 }, { "{\"dependentSchemas\":{\"a\":false,\"a\":{}}}", "{\"a\":1}", 1 },
+        { "{\"patternProperties\":{\"a\":false,\"a\":{}}}", "{\"a\":1}", 1 }, { "{\"dependentRequired\":{\"a\":[],\"a\":[\"b\"]}}", "{\"a\":1}", 0 },
         { "{\"type\\u0000x\":\"null\"}", "1", 1 },
     };
     JUDGE(table);
@@ -359,10 +361,11 @@ TEST(refusals)
         { "{\"type\":5}", "#/type: neither the name of a type nor an array of them" }, { "{\"type\":[\"null\",1]}", "#/type/1: not the name of a type" }, { "{\"type\":\"null\\u0000\"}", "#/type: not the name of a type" },
         { "{\"minimum\":\"5\"}", "#/minimum: not a number" }, { "{\"multipleOf\":0}", "#/multipleOf: not a number over 0" }, { "{\"multipleOf\":-2}", "#/multipleOf: not a number over 0" },
         { "{\"maxLength\":-1}", "#/maxLength: not a whole number from 0 on" }, { "{\"maxLength\":1.5}", "#/maxLength: not a whole number from 0 on" }, { "{\"required\":true}", "#/required: not an array of strings" },
-        { "{\"required\":[1]}", "#/required: not an array of strings" }, { "{\"properties\":[]}", "#/properties: not an object of schemas" }, { "{\"properties\":{\"a\":1}}", "#/properties/a: not a schema" },
+        { "{\"required\":[1]}", "#/required: not an array of strings" }, { "{\"properties\":[]}", "#/properties: not an object" }, { "{\"properties\":{\"a\":1}}", "#/properties/a: not a schema" },
         { "{\"allOf\":[]}", "#/allOf: not an array of schemas" }, { "{\"anyOf\":{}}", "#/anyOf: not an array of schemas" }, { "{\"enum\":1}", "#/enum: not an array" }, { "{\"uniqueItems\":1}", "#/uniqueItems: neither true nor false" },
         { "{\"pattern\":1}", "#/pattern: not a string" }, { "{\"items\":[{}]}", "#/items: not a schema; the tuple of older drafts is prefixItems now, or $schema has to name the draft" },
-        { "{\"exclusiveMaximum\":true}", "#/exclusiveMaximum: not a number" }, { "{\"dependentRequired\":{\"a\":1}}", "#/dependentRequired: not an object of arrays" },
+        { "{\"exclusiveMaximum\":true}", "#/exclusiveMaximum: not a number" }, { "{\"dependentRequired\":{\"a\":1}}", "#/dependentRequired: a member is not an array of strings" },
+        { "{\"dependentRequired\":{\"a\":[\"b\",null]}}", "#/dependentRequired: a member is not an array of strings" }, { "{\"dependencies\":{\"a\":[1]}}", "#/dependencies: a member is not an array of strings" },
         { "{\"$schema\":\"http://x/y\"}", "#/$schema: this dialect is not supported (2020-12, 2019-09, draft-07, draft-06 and draft-04 are): \"http://x/y\"" },
         { "{\"$schema\":\"http://json-schema.org/draft-03/schema#\"}", "#/$schema: this dialect is not supported" }, { "{\"$schema\":1}", "#/$schema: not a string" },
         { "{\"$defs\":{\"a\":{\"$id\":\"b\",\"$schema\":\"z\"}}}", "#/$defs/a/$schema: this dialect is not supported" },

@@ -10,7 +10,8 @@ for std in c99 c11; do
     try "$std: the header alone" $CC -std=$std $C_WARN -I. -c $src/header.c -o "$work/header-$std.o"
     try "$std: the implementation" $CC -std=$std $C_WARN -I. -c $src/implementation.c -o "$work/impl-$std.o"
 done
-for switches in -DMCP_STATIC -DMCP_NO_SERVER -DMCP_NO_CLIENT -DMCP_NO_POSIX -DMCP_NO_PRINTF \
+for switches in -DMCP_STATIC -DMCP_NO_SERVER -DMCP_NO_CLIENT -DMCP_NO_POSIX -DMCP_NO_PRINTF -DMCP_NO_VALIDATE -DMCP_NO_SANITIZE \
+        '-DMCP_NO_VALIDATE -DMCP_NO_SANITIZE' \
         '-DMCP_NO_SERVER -DMCP_NO_CLIENT' '-DMCP_NO_POSIX -DMCP_NO_CLIENT -DMCP_NO_PRINTF -DMCP_STATIC'; do
     try "c99: $switches" $CC -std=c99 $C_WARN $switches -I. -c $src/implementation.c \
         -o "$work/impl$(echo "$switches" | tr -d ' ').o"
