@@ -12,9 +12,9 @@ check 'README has the one line' test "$line" = 'cc -o hello hello.c'
 # shellcheck disable=SC2086  # the reader's compiler, with its defaults
 ( cd "$work" && $CC $CPPFLAGS $CFLAGS -Wall -Wextra -o hello hello.c $LDFLAGS &&
   $CC $CPPFLAGS $CFLAGS -Wall -Wextra -o client client.c $LDFLAGS ) >"$work/log" 2>&1
-{ printf '#define MCP_IMPLEMENTATION\n#define MCP_STATIC\n#include "mcp.h"\n'; block 4; echo 'int main(void) { book(NULL, NULL); return 0; }'; } >"$work/book.c"
+{ printf '#define MCP_IMPLEMENTATION\n#define MCP_STATIC\n#include "mcp.h"\n'; block 4; block 5; echo 'int main(void) { book(NULL, NULL); answer(NULL, NULL, NULL, NULL, NULL); return 0; }'; } >"$work/book.c"
 ( cd "$work" && $CC $CPPFLAGS $CFLAGS -Wall -Wextra -o book book.c $LDFLAGS && ./book ) >"$work/book.log" 2>&1
-check 'its handler that asks compiles without a warning' test ! -s "$work/book.log"
+check 'its handler that asks, and its answer to a model, compile without a warning' test ! -s "$work/book.log"
 check 'its server and client compile without a warning' test ! -s "$work/log"
 check 'they talk to each other' test "$(cd "$work" && ./client 2>&1)" = 'Hello, C!'
 for target in $(grep -o 'make [a-z][a-z-]*' README.md | sed 's/make //' | sort -u) \
