@@ -4,7 +4,7 @@
 #   make demo       a client talks to a server, in some seconds
 #   make test       all that needs only a C compiler; under a minute
 #   make check      all that can run here; prints a line for each thing that is missing
-#   make check-...  one of them: compile budget asan msan m32 s390x valgrind analyze json-suite patterns faults names peers
+#   make check-...  one of them: compile budget asan msan m32 s390x valgrind analyze json-suite schema-suite patterns faults names peers
 #   make fuzz       libFuzzer on JSON, patterns, framing, server, client, and both over descriptors, FUZZ_SECONDS (60) each; needs clang
 #   make soak       server and clients under random load for SOAK_SECONDS (30)
 #   make mutate     breaks mcp.h in one place at a time and sees that a test notices; half an hour, or SAMPLE=18: every 18th
@@ -28,12 +28,16 @@ RUN      = $(ENV) sh tests/run.sh
 
 EXAMPLES = $(B)/hello_server $(B)/hello_client $(B)/loop_client $(B)/worker_server $(B)/unix_server \
            $(B)/fixed_server $(B)/docs_server $(B)/ask_server \
-           $(B)/ask_client $(B)/mcp
-FIXTURES = $(B)/faults_json $(B)/faults_server $(B)/faults_client $(B)/conformance_server $(B)/conformance_client $(B)/peer_client $(B)/names
+           $(B)/ask_client $(B)/sanitize $(B)/agent $(B)/mcp
+FIXTURES = $(B)/faults_json $(B)/faults_server $(B)/faults_client \
+           $(B)/conformance_server $(B)/conformance_client \
+           $(B)/peer_client \
+           $(B)/validate \
+           $(B)/names
 
 all: examples
 examples: $(EXAMPLES)
-fixtures: $(FIXTURES)
+fixtures: $(FIXTURES) $(B)/sanitize
 
 $(EXAMPLES): mcp.h
 	@mkdir -p $(B)
@@ -47,6 +51,8 @@ $(B)/fixed_server: examples/fixed_server.c
 $(B)/docs_server: examples/docs_server.c
 $(B)/ask_client: examples/ask_client.c
 $(B)/ask_server: examples/ask_server.c
+$(B)/sanitize: examples/sanitize.c
+$(B)/agent: examples/agent.c
 $(B)/mcp: examples/mcp.c
 
 $(FIXTURES): mcp.h
@@ -58,6 +64,7 @@ $(B)/faults_client: tests/fixtures/faults_client.c
 $(B)/conformance_client: tests/fixtures/conformance_client.c
 $(B)/conformance_server: tests/fixtures/conformance_server.c
 $(B)/peer_client: tests/fixtures/peer_client.c
+$(B)/validate: tests/fixtures/validate.c
 $(B)/names: tests/fixtures/names.c
 
 demo: examples
@@ -65,12 +72,12 @@ demo: examples
 
 # Each of these ends with the line `N passed, N failed`. What is missing on this machine is told in a line that begins with "skip".
 test:
-	@PROGRAMS='examples/*.c tests/fixtures/faults_server.c tests/fixtures/scripted_server.c' $(RUN) tests/test_*.c tests/examples.sh tests/readme.sh tests/compile/quick.sh tests/budget.sh tests/stale.sh
+	@PROGRAMS='examples/*.c tests/fixtures/faults_server.c tests/fixtures/scripted_*.c' $(RUN) tests/test_*.c tests/examples.sh tests/readme.sh tests/compile/quick.sh tests/budget.sh tests/stale.sh
 
 check:
-	@LIMIT=900 PROGRAMS='examples/*.c tests/fixtures/faults_*.c tests/fixtures/conformance_*.c tests/fixtures/peer_client.c tests/fixtures/scripted_server.c' $(RUN) tests/test_*.c tests/examples.sh tests/readme.sh tests/budget.sh tests/stale.sh tests/counts.sh \
+	@LIMIT=900 PROGRAMS='examples/*.c tests/fixtures/faults_*.c tests/fixtures/conformance_*.c tests/fixtures/peer_client.c tests/fixtures/scripted_*.c' $(RUN) tests/test_*.c tests/examples.sh tests/readme.sh tests/budget.sh tests/stale.sh tests/counts.sh \
 	    tests/compile/matrix.sh tests/analyze.sh tests/asan.sh tests/msan.sh tests/valgrind.sh tests/m32.sh tests/s390x.sh \
-	    tests/json_suite.sh tests/pattern_peer.sh tests/faults.sh tests/wire.sh tests/conformance.sh tests/names.sh tests/peers/check.sh
+	    tests/json_suite.sh tests/schema_suite.sh tests/pattern_peer.sh tests/faults.sh tests/wire.sh tests/conformance.sh tests/names.sh tests/peers/check.sh
 
 coverage:
 	@$(RUN) -v tests/coverage.sh
@@ -107,6 +114,8 @@ check-json-suite: fixtures
 	@$(RUN) -v tests/json_suite.sh
 check-patterns:
 	@$(RUN) -v tests/pattern_peer.sh
+check-schema-suite:
+	@$(RUN) -v tests/schema_suite.sh
 check-faults: fixtures
 	@$(RUN) -v tests/faults.sh
 check-peers: examples fixtures
@@ -133,4 +142,4 @@ clean:
 	rm -rf $(B)
 
 .PHONY: bench coverage fuzz mutate soak all examples fixtures demo test check check-compile check-budget check-asan check-msan check-m32 check-s390x \
-        check-valgrind check-analyze check-json-suite check-patterns check-faults check-peers check-conformance check-wire check-names install uninstall clean
+        check-valgrind check-analyze check-json-suite check-schema-suite check-patterns check-faults check-peers check-conformance check-wire check-names install uninstall clean

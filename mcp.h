@@ -339,9 +339,9 @@ typedef uint64_t mcp_id;
    says). */
 typedef struct mcp_reply {
     int status;                             /* MCP_OK, MCP_ERR_PEER, MCP_ERR_TIMEOUT, MCP_ERR_CLOSED,
-                                               MCP_ERR_CANCELLED, ... */
+                                               MCP_ERR_CANCELLED, MCP_ERR_INVALID (mcp_call.output), ... */
     mcp_id id;
-    const mcp_json *result;                 /* MCP_OK: the result object as it came */
+    const mcp_json *result;                 /* MCP_OK, MCP_ERR_INVALID: the result object as it came */
     int64_t code;                           /* MCP_ERR_PEER: the JSON-RPC error's code ... */
     const char *message;                    /* ... and message; any other failure: a sentence. NULL only when the
                                                client was freed by a callback, or there was none */
@@ -452,11 +452,82 @@ typedef struct mcp_stats {
 } mcp_stats;
 
 /* == schemas: checking ======================================================================================= */
+
+/* A schema, made ready for checks. */
+typedef struct mcp_schema mcp_schema;
 #ifndef MCP_NO_VALIDATE
+/* Compiles a JSON Schema: 2020-12, or what its $schema names of 2019-09, draft-07, draft-06 and draft-04. All of it
+   lives in `a`; `schema` must live as long. NULL: refused or no memory; *why (may be NULL) is then a sentence in `a`, or
+   static, that says where and what: a keyword with a value that it cannot have, another dialect, a reference to what is
+   not in this schema. Nothing is ever fetched. `format` and content... are annotations: they are not checked. Takes time
+   linear in the schema's size. https://json-schema.org/draft/2020-12 */
+MCP_API const mcp_schema *mcp_schema_compile(mcp_arena *a, const mcp_json *schema, const char **why);
+/* What the schema says and is not enforced, a line each, with its place: a pattern that is outside of ... The first 100
+   and how many more there are; "" if there is nothing. Never NULL. */
+MCP_API const char *mcp_schema_notes(const mcp_schema *s);
+/* Does the value fit? MCP_OK; MCP_ERR_INVALID; MCP_ERR_LIMIT: it could not be told within 1,000,000 steps and 256 for
+   each part of the value, or schemas nest over 4,000 deep, as they do without end in one that refers to itself;
+   MCP_ERR_MEMORY; MCP_ERR_ARGUMENT: s or value is NULL. `scratch` is given back as it was, but for the memory that it
+   has then; a second check of the kind needs no more. `errors` (NULL: the verdict alone, which is quicker) gets an array
+   of at most max_errors (0: 10) objects, none if it fits, in the terms of JSON Schema's output format:
+       {"instanceLocation": "/items/3/count", "keywordLocation": "/properties/items/items/properties/count/maximum",
+        "error": "$.items[3].count: 7 is over the maximum 5"}
+   Numbers are compared by their text, exactly; exponents over 10^15 count as that. Of equal keys the last one is
+   checked. */
+MCP_API int mcp_schema_check(const mcp_schema *s, const mcp_json *value, mcp_arena *scratch, mcp_writer *errors,
+                             int max_errors);
 #endif /* MCP_NO_VALIDATE */
 
 /* == schemas: fitting ======================================================================================== */
 #ifndef MCP_NO_SANITIZE
+/* Providers of models refuse schemas that MCP allows, or read them wrongly: a union at the root, a $ref, a type list, a
+   pattern that their engine does not know. Fitting rewrites the input schema of a tool into the words that one of them
+   takes, loses as little as it can, and remembers how a model's arguments become what the server wants. It never
+   fails for what is in the schema: one that is hopeless becomes an object without properties, and the notes say why.
+   Nothing is ever fetched. */
+
+/* The providers, each one column of the table in >>fit. MCP_GENERIC is what all OpenAI-compatible endpoints take. */
+typedef enum mcp_profile {
+    MCP_GENERIC = 0, MCP_OPENAI, MCP_OPENAI_STRICT, MCP_ANTHROPIC, MCP_BEDROCK, MCP_MISTRAL, MCP_GEMINI, MCP_GEMINI_JSON,
+    MCP_DEEPSEEK, MCP_DEEPSEEK_STRICT, MCP_MOONSHOT, MCP_GLM, MCP_QWEN, MCP_OLLAMA, MCP_LLAMACPP
+} mcp_profile;
+/* "generic", "openai", "openai-strict", ...; NULL: there is none of that number. Static. */
+MCP_API const char *mcp_profile_name(mcp_profile p);
+/* The profile of that name, or MCP_ERR_UNKNOWN. */
+MCP_API int         mcp_profile_find(const char *name);
+
+typedef struct mcp_fit_desc {
+    mcp_profile profile;
+    bool   no_notes;                        /* descriptions stay as they are; else they get short notes on what the
+                                               provider has no word for: "Range 1..5." */
+    size_t max_description;                 /* code points of a description; 0: no limit. Cut late, between characters,
+                                               with an ellipsis */
+    int    max_depth;                       /* of nested schemas, the root counts as 1; deeper objects become bare and
+                                               name their keys; 0: what the profile takes; at most 64, at least 2 */
+    size_t max_nodes, max_bytes;            /* of the result; 0: 20,000 and 256 KiB. What is larger is cut at a lower
+                                               depth; a root with too many properties loses some */
+} mcp_fit_desc;
+/* What was done to one schema, and the way back. Lives in the arena; immutable. */
+typedef struct mcp_fit mcp_fit;
+
+/* Writes `schema` (any JSON, also NULL), as profile d->profile (d NULL: MCP_GENERIC) takes it, as the next value of
+   `out`. It is always an object schema with "properties". The same input gives the same bytes, and fitting the result
+   again changes nothing. NULL: no memory, or `out` has an error (see its status).
+   The result of a strict profile follows the rules of "strict": true, if the schema can be said so; see mcp_fit_strict.
+   Needs memory for a while besides the arena, from the arena's allocator. */
+MCP_API const mcp_fit *mcp_schema_fit(mcp_arena *a, const mcp_json *schema, const mcp_fit_desc *d, mcp_writer *out);
+/* What was done and why, a line each: "#/properties/a: ...", with the JSON Pointer of the place; "" if nothing was.
+   At most 64 KiB; what is more is counted. */
+MCP_API const char *mcp_fit_notes (const mcp_fit *f);
+/* May the result be sent with "strict": true? With other profiles than the two strict ones: never. When a strict
+   profile cannot say the schema (an open map, a value of any type), the result is that of the profile without
+   strictness, and this is false. */
+MCP_API bool        mcp_fit_strict(const mcp_fit *f);
+/* Writes a model's arguments as the server wants them, as the next value of `out`: keys that were renamed get their
+   names back at every depth, nulls that only strictness asked for are left out, JSON in a string becomes the value
+   where the schema takes any value and the provider could only be told "string", and a root that is no object is
+   taken out of its wrapper. What does not fit the schema stays as it is. MCP_OK or the status of `out`. */
+MCP_API int         mcp_schema_unfit(const mcp_fit *f, const mcp_json *args, mcp_writer *out);
 #endif /* MCP_NO_SANITIZE */
 
 /* == names =================================================================================================== */
@@ -549,6 +620,10 @@ typedef struct mcp_server_desc {
                                                byte that the peer reads, up to ten times this; default 1000. What a
                                                slower worker answers is lost, and the log says so */
     int max_subscriptions;                  /* resources that one peer may watch; default 10,000 */
+    bool trust_arguments;                   /* default: a tool's arguments are checked against its input_schema before
+                                               fn runs; what does not fit is told in a result with isError */
+    bool trust_results;                     /* default: structured content is checked against output_schema before it
+                                               is sent */
     bool strict_lists;                      /* legacy: -32601 for lists of what the server does not have; default:
                                                an empty list */
     /* May this caller see and use it? kind: MCP_LIST_...; name: of a tool or prompt, else the URI or template. What is
@@ -572,9 +647,13 @@ typedef struct mcp_server_desc {
 typedef struct mcp_tool {
     const char *name;                       /* 1 to 128 characters of [A-Za-z0-9_.-] are sure to work everywhere */
     const char *title, *description;
-    const char *input_schema;               /* JSON Schema object; default {"type": "object"}. Before fn runs only
-                                               "required" is checked: look at the types of members yourself */
-    const char *output_schema;              /* optional */
+    const char *input_schema;               /* JSON Schema object (see mcp_schema_compile); default
+                                               {"type": "object"}. Arguments that do not fit never reach fn. With
+                                               MCP_NO_VALIDATE only "required" is looked at */
+    const char *output_schema;              /* optional: what every result but isError promises. An answer without
+                                               structured content that fits becomes an internal error, which says
+                                               what is wrong and goes to the log; the function that was to send it
+                                               returns MCP_ERR_INVALID */
     const char *annotations;                /* optional object: {"readOnlyHint": true} */
     const char *icons, *meta;               /* optional array, object */
     const char *extra;                      /* optional object: further members of the Tool */
@@ -627,7 +706,8 @@ MCP_API mcp_server *mcp_server_new(const mcp_server_desc *d);
 MCP_API void mcp_server_free(mcp_server *s);
 
 /* Adds a tool, or replaces the one with its name (which keeps its place in the list). MCP_OK, MCP_ERR_ARGUMENT (a
-   sentence says which field and where), MCP_ERR_MEMORY; the first failure sticks and run reports it. Peers that asked
+   sentence says which field and where; also of a schema that cannot be compiled), MCP_ERR_MEMORY; the first failure
+   sticks and run reports it. Peers that asked
    are told that the list changed, once per loop. */
 MCP_API int  mcp_server_tool   (mcp_server *s, const mcp_tool *t);
 /* The same for a resource or template, by its URI, and for a prompt. */
@@ -941,6 +1021,9 @@ typedef struct mcp_call {
                                                of extensions */
     const char *log_level;                  /* "debug" to "emergency": log messages from this level on, to on_notify
                                                (notifications/message). A legacy server keeps it for the session */
+    const mcp_schema *output;               /* tool: its outputSchema, compiled; it must live until the call is over. A
+                                               result that it does not fit, but isError, has status MCP_ERR_INVALID
+                                               and says why in `message`, a line for each fault; `result` is there */
     int timeout_ms, max_ms;                 /* idle and in all; 0: the client's default, -1: none */
     bool fresh;                             /* not from the cache */
     bool progress;                          /* ask for progress, which starts timeout_ms anew; on_progress implies
@@ -1032,6 +1115,91 @@ MCP_API const mcp_reply *mcp_client_call (mcp_client *c, const mcp_call *call);
 
 /* == function calling ======================================================================================== */
 #if !defined(MCP_NO_CLIENT) && !defined(MCP_NO_SANITIZE)
+
+/* Between MCP servers and the API of a model: the tools of all servers as that API's list of tools, a call that the
+   model makes as a tool call of MCP, and what came of it as the message that the API wants. A toolbox does no input or
+   output. In the terms of a program:
+
+       mcp_toolbox *b = mcp_toolbox_new(&(mcp_toolbox_desc){ .form = MCP_FORM_ANTHROPIC });
+       mcp_toolbox_add(b, "files", reply->result);             (of tools/list, per server, and again when it changes)
+       mcp_toolbox_write(b, &request, "tools");
+       ...                                                     (for each call in the model's answer:)
+       mcp_tool_call k;
+       if (mcp_toolbox_call(b, call, &arena, &k) == MCP_OK)
+           reply = mcp_client_call(client_of(k.server), &(mcp_call){ .tool = k.tool, .args = k.args });
+       mcp_toolbox_result(b, &k, reply, &answer, NULL);        (an error in k is an answer, too) */
+
+/* How requests to a provider carry tools, calls and results. */
+typedef enum mcp_form {
+    MCP_FORM_OPENAI = 0,                    /* chat completions: OpenAI, and what is compatible with it */
+    MCP_FORM_RESPONSES,                     /* OpenAI's responses */
+    MCP_FORM_ANTHROPIC,                     /* messages */
+    MCP_FORM_GEMINI,                        /* generateContent, a schema as `parameters` */
+    MCP_FORM_GEMINI_JSON                    /* generateContent, a schema as `parametersJsonSchema` */
+} mcp_form;
+
+/* All-zero means the defaults. */
+typedef struct mcp_toolbox_desc {
+    mcp_form form;
+    mcp_fit_desc fit;                       /* what is done to schemas. The profile MCP_GENERIC becomes that of the
+                                               form's own provider, but for chat completions, where it suits all */
+    size_t max_description;                 /* code points of a tool's description; 0: no limit */
+    size_t max_text;                        /* bytes of text of one result, behind which it is cut; default 100,000 */
+    size_t max_images;                      /* bytes, as base64, of the images of one result; default 5,000,000 */
+    bool no_images;                         /* the model sees no images: they become sentences */
+    mcp_allocator alloc;                    /* default: libc */
+} mcp_toolbox_desc;
+typedef struct mcp_toolbox mcp_toolbox;
+
+MCP_API mcp_toolbox *mcp_toolbox_new   (const mcp_toolbox_desc *d);         /* NULL: no memory */
+MCP_API void         mcp_toolbox_free  (mcp_toolbox *b);
+/* The tools of a server, a result of tools/list or the array in it, in place of those that it had before; `server` is
+   the name that you know it by. Nothing of `tools` is kept. A tool that cannot be used is left out and harms no other:
+   mcp_toolbox_next tells. MCP_OK; MCP_ERR_ARGUMENT: no such list; MCP_ERR_MEMORY: its tools are those from before. */
+MCP_API int          mcp_toolbox_add   (mcp_toolbox *b, const char *server, const mcp_json *tools);
+/* MCP_OK or MCP_ERR_UNKNOWN. */
+MCP_API int          mcp_toolbox_remove(mcp_toolbox *b, const char *server);
+/* Writes the `tools` array of a request: servers in the order in which they came, tools in that of their lists, and so
+   the same bytes as long as nothing changes, as caches of prompts want it. */
+MCP_API void         mcp_toolbox_write (const mcp_toolbox *b, mcp_writer *w, const char *key);
+
+/* What has become of a tool. */
+typedef struct mcp_tool_report {
+    const char *server, *tool;              /* tool: "" if it has no name */
+    const char *name;                       /* as the model knows it; NULL: it was left out */
+    bool strict;                            /* it is sent with strict: true */
+    const char *notes;                      /* what was done and why, a line each; "" nothing. Of one left out: why */
+    const void *priv;                       /* the library's */
+} mcp_tool_report;
+/* All tools, in order: mcp_tool_report t = {0}; while (mcp_toolbox_next(b, &t)) ...; with no change in between. */
+MCP_API bool mcp_toolbox_next(const mcp_toolbox *b, mcp_tool_report *t);
+
+/* What a model wants called. */
+typedef struct mcp_tool_call {
+    int status;                             /* MCP_OK; MCP_ERR_UNKNOWN: no such tool; MCP_ERR_PARSE or _INVALID: its
+                                               arguments; MCP_ERR_MEMORY. Set one of your own if it is not to be
+                                               called (MCP_ERR_DECLINED) */
+    const char *error;                      /* then a sentence for the model, which mcp_toolbox_result sends */
+    const char *id;                         /* the provider's; "" none */
+    const char *used;                       /* the name that the model used */
+    const char *name;                       /* the one that it was given, for rules; unknown: as it used */
+    const char *server, *tool;              /* as servers know it; NULL: not known */
+    const char *args;                       /* JSON text for mcp_call.args: keys and values as the server wants them */
+} mcp_tool_call;
+/* Takes a call out of what the model has answered: an item of tool_calls (chat completions), an item of `output` of
+   type function_call (responses), a block of type tool_use (Anthropic), or a part with a functionCall (Gemini); each
+   is known by itself. Arguments may be an object or the text of one. Strings live in `a`. Returns out->status. */
+MCP_API int mcp_toolbox_call(mcp_toolbox *b, const mcp_json *call, mcp_arena *a, mcp_tool_call *out);
+/* Writes what has come of it, as one more item of an array that you have opened in `w`: of `messages` (chat
+   completions), `input` (responses), the `content` of the one user message that answers all calls (Anthropic), or the
+   `parts` of one (Gemini; an image is a part of its own behind it).
+   Texts are joined with LF, images go as images where the form has room for them, anything else becomes a line that
+   says what it is; structuredContent is sent when there is no text. That it failed is visible, be it the tool, the
+   server or the connection. `r` may be NULL if k->status says why.
+   In chat completions only users show images. So with `images`, a writer in which an array is open, they go there as
+   content for a user message, which is to follow when all calls of the turn are answered; NULL: they become lines. */
+MCP_API int mcp_toolbox_result(mcp_toolbox *b, const mcp_tool_call *k, const mcp_reply *r, mcp_writer *w,
+                               mcp_writer *images);
 #endif
 
 #ifdef __cplusplus
@@ -1695,6 +1863,11 @@ static inline char mcpi_unescape(char c)
     static const char letter[17] = "./\\.b.f..nrt\"...", meaning[17] = "./\\.\b.\f..\n\r\t\"...";
     unsigned at = (unsigned)(unsigned char)c * 3 >> 3 & 15;
     return letter[at] == c && c != '.' ? meaning[at] : 0;
+}
+
+static MCP_UNUSED int mcpi_hex(char c)
+{
+    return c >= '0' && c <= '9' ? c - '0' : (c | 32) >= 'a' && (c | 32) <= 'f' ? (c | 32) - 'a' + 10 : -1;
 }
 
 /* Behind the digits at p. */
@@ -3309,11 +3482,9 @@ void mcp_put_raw(mcp_writer *w, const char *key, const char *json, size_t len)
 #define MCPI_USER_REJECTED       (-1)       /* sampling, as the specification's example has it */
 #define MCPI_BUSY                (-31000)   /* ours, outside the range that JSON-RPC and MCP reserve */
 
-#if !defined(MCP_NO_SERVER) || !defined(MCP_NO_CLIENT)
-
 /* Words in one string, each with its NUL, an empty one at the end. (An array of pointers would need relocation, and
    so writable data, in every position-independent program.) The place of s among them, or -1. */
-static int mcpi_word_of(const char *words, const char *s)
+static MCP_UNUSED int mcpi_word_of(const char *words, const char *s)
 {
     int i;
     for (i = 0; s && *words; words += strlen(words) + 1, i++)
@@ -3321,11 +3492,26 @@ static int mcpi_word_of(const char *words, const char *s)
     return -1;
 }
 
-static const char *mcpi_word_at(const char *words, int i)
+static MCP_UNUSED const char *mcpi_word_at(const char *words, int i)
 {
     while (i-- > 0) words += strlen(words) + 1;
     return words;
 }
+
+/* What is mixed in moves up by the multiplication, so the upper half of the product depends on all of it. */
+static MCP_UNUSED uint32_t mcpi_hash(const char *s, size_t n)
+{
+    uint64_t h = n, w;
+    for (; MCPI_FAST && n >= 8; n -= 8, s += 8) {
+        memcpy(&w, s, 8);
+        h = (h ^ w) * UINT64_C(0x9E3779B97F4A7C15);
+        h ^= h >> 32;
+    }
+    for (; n; n--) h = (h ^ (unsigned char)*s++) * UINT64_C(0x9E3779B97F4A7C15);
+    return (uint32_t)(h >> 32);
+}
+
+#if !defined(MCP_NO_SERVER) || !defined(MCP_NO_CLIENT)
 
 /* JSON text that has to be an object: MCP_ERR_ARGUMENT sticks if it is none. */
 static void mcpi_put_object_text(mcp_writer *w, const char *key, const char *json, size_t len)
@@ -3336,19 +3522,6 @@ static void mcpi_put_object_text(mcp_writer *w, const char *key, const char *jso
     p = mcpi_blanks(json, end);
     if (p < end && *p == '{') mcp_put_raw(w, key, p, (size_t)(end - p));
     else if (w->status == MCP_OK) w->status = MCP_ERR_ARGUMENT;
-}
-
-/* What is mixed in moves up by the multiplication, so the upper half of the product depends on all of it. */
-static uint32_t mcpi_hash(const char *s, size_t n)
-{
-    uint64_t h = n, w;
-    for (; MCPI_FAST && n >= 8; n -= 8, s += 8) {
-        memcpy(&w, s, 8);
-        h = (h ^ w) * UINT64_C(0x9E3779B97F4A7C15);
-        h ^= h >> 32;
-    }
-    for (; n; n--) h = (h ^ (unsigned char)*s++) * UINT64_C(0x9E3779B97F4A7C15);
-    return (uint32_t)(h >> 32);
 }
 
 /* The protocol versions that we speak, newest first; only the first is modern. */
@@ -4729,6 +4902,14 @@ int mcp_io_pair(const mcp_allocator *alloc, mcp_io ends[2])
 /* ============================================================================================================== *
  * >>schema  JSON Schema: does a value fit                                                                        *
  * ============================================================================================================== */
+/* A schema is compiled once into nodes, one for each subschema that can be reached: which types it takes, its
+   assertions (rules that look at the value alone), its applicators (rules that hand the value, or what is in it, to
+   other nodes), and the names of members that it knows. A check then walks value and nodes together. It does not
+   recurse: what is unfinished is a chain of frames in the scratch arena, so that a hostile schema or value meets a
+   limit and not the end of the stack; and every step is paid for from a budget that follows from the value's size.
+
+   The first walk wants the verdict alone and stops at the first fault. Only when there is one and the caller wants to
+   know, a second walk goes on behind faults and tells them. */
 
 /* -- patterns ---------------------------------------------------------------------------------------------------- */
 /* The keyword `pattern` and the keys of patternProperties are regular expressions of ECMA-262 with the flag `u`: they
@@ -4799,7 +4980,7 @@ static uint32_t mcpi_utf8_take(const char **p, const char *end)
     return c;
 }
 
-/* -- classes of characters */
+/* -- patterns: classes of characters ------------------------------------------------------------------------------- */
 
 /* A class is twice its number, plus 1 for all characters that are not in it: `.`, \d, \w, \s and the properties letter,
    mark, number, decimal digit. */
@@ -4814,70 +4995,12 @@ static const char mcpi_property_names[] =
     "L\0" "Letter\0" "M\0" "Mark\0" "Combining_Mark\0" "N\0" "Number\0" "Nd\0" "Decimal_Number\0" "digit\0";
 static const char mcpi_property_of[] = "\4\4\5\5\5\6\6\7\7\7";
 
-/* Which code points are letters, marks, numbers and decimal digits, Unicode 17.0: how many are not, then how many are,
-   and so on. A digit below 80 ends a length, whose digits before it are those from 80 on, less 80, to the base 12. */
-static const char mcpi_properties[] =
-    "d=)=R$-$'$(:$B$x]'/1(*$$$tT($%%'$$)$$&$$$7$t&$t^+u)$I%$)Lj>''PNF%$t6$$2%*%-&%$3$$A@t,.$;D,%'$(9'$,$&$:<*.(;$*3M]"
-    "Y&$5$*-23'+%%%9$*$$&'&$3$0%$&1%-$+)'%%9$*$%$%$%B'$$6&3,$&$9$*$%$(&$5$2%:$.+%%%9$*$%$(&$A%$&2$4$$)&&$'&%$$$%&%&&&"
-    "/9$W+$&$:$3&$=&$%%%A$'+$&$:$-$(&$A&$%2%4,$&$L%$3$(&+&;)(5&;$,$$%*]S$%/*]%$$$($;$$$-$%,$%($$8'C$b+$G>(tFN7$3)''&$"
-    "&%*&'0/$4I$$($%N$w0$'%*$$$'%L$'%D$'%*$$$'%2$\\$'%fH33t)%)&z_%4$=(n)+*5061510$&2WF$'$ft,*(%E$$(i-BTA%(.O'=Y:,Xt%$"
-    "t0R4+YA0%-O=GL&-G%.(N%&L'$)$%&$(uCcvI%)%I%)%+$$$$$$$B%X$*$$&&$*&'%)'0(&$*tG$0$30t8$'$%-$$&()$$$$$$'$.%'(('$W%u|N"
-    "uh)'&%/I$$($%[*$3:,*$*$*$*$*$*$*$*t#$xh%M((%'t))&$t-$'(N$t14CS3yCy}Cct~spfQ%v@&3-%7R3B%iT,%t:%t%74$&$'$:@W1Ua)&$"
-    "$%.\?-:<@*R\?$3($--($L:&$+7:&$&U$$&%%(%$$$;&%.*&/)%)%),*$*$N$1)tF@~zW/:'T{|WwQ%t=I*/(($$-$0$($$$%$%$t\?DwN5c%YK/"
-    "tG($tZG=)=.t,&)%)%)%&F/$=$6$%$2%1EtNwh@&TRC07$+)I-A%G'+Stq5G'G'K+W/.$2$*$%$.$2$*$%&W/vj,9-+;)$M$,h)%$$O$%&$%:-:,"
-    "Bd6$%-9-=)=I[)%c$2'$&$@M@&@F+$\?>Y-9-605tAlZV0V0GI\?,:v-M)%3)[@-$+9M5Q8>:/X\\%%$0PC<=G@$%$+F&$/S1'8$$$F5$<6%b*$$"
-    "$'$2$-*RI+%%%9$*$%$(&$5$/(A-$$%$$I$$<$$$OX5'7&AS7%$$u;RL'GS7$^N0$j>H*u<OtGcB+%$%+$%$;2$$$t1+%J3$$$\?$-K*$8$.Q6$5"
-    "luJDB,$H4$TAtC*$%$I8$<)$%$C1$:Ov762$$0$EtO$r~MuiuGu{ot42ttC4)<wtn(z:ztLAt}%z,*B4r4A5S3'B8(6xCPuVcC<%<On($e0c%$$1"
-    "%/z{9LCt4tF|s`'$*$%$vV2$@&%$1'+wouwgt>(0&,*-yuit($j$%%$%%%'$/$$$*$d$'%+$*$\?$'$($$&*$w7%<$<$B$<$B$<$B$<$B$<$+t~'"
-    "B))v8ateP-*3$w$A5Oy'\?ugA%$uRB$&$%$*%(,%uc*$'$%$2$uH^g*$tv''$>$%$$%$$-$'$$$$)$'$$$$$$&$%$$%$$$$$$$$$$%$$%'$*$'$'"
-    "$$$-$4(&$($4wz7v{y#Cwya%ys1%z|D2zauyeyatyext^({}-\0"
-    "|StCvF*v:P$$$%$%$$k.S83$t8*%)%%$'F$A>t..],,$;'$,$&$(N&^,M;$DY&$5$*-%@&[$$*%%%&,$-%=$%&[$$('%%&&$A%&$.&[$$+$&$&7%"
-    "9)$&[$$*%%%&*&-%A$^(&&$',$K(Z$$*$&$'*%.%@&[$$*$&$'*%.%2$/'Z%$*$&$',$-%@&i$')$$$+5%`$%*/+t5$%,.*l%>$$$$$'%T7$%(.$"
-    "G,$t77:''&$&%*&'0/$$-'{b&~e'\?&@%A%cC,$P&$$tH%E$tI/'/u^(\\-$@%$SQ%/7(R4I,/&A0[1S7tk&$8'$)$%&uIc|#DvuA&t`$t3Cym)t"
-    "<%uzx''$-C%t#%vC$&$'$:('$t&%U5=50$I+<0O'R1G$f1/$+%P&U$$&%%(%$$L((%uo+$%t|tC$|4333ts0$ue$th(t{i&$%('K&'$u(%z0'd(v"
-    "p%p)i.T'tM&X2L$%%-'P.*$`&G13%O$/&S1+'$%t//)$%$tp/8'Z%$*%%%&,$-%%*&(f,$$%$$'$($$1%t%5:$t$7un*%,>%t%4t=0t82v32v()$"
-    "%%'$$$%t`*%*&$\?-K*$'+$,.Q3uI+uJ+$+t%9$1tM)&$$%$*$$e($%$(w>',%$$S*&(:$xyh$)2~~;5uz3(^*tt+$$Z*'t$$.%t{x>%w}dQ%:ya"
-    "(&)++%*A'tg&us^Z'U+$1$9($2tx#*$4%*$%$(t7$u#*wZ$`'y\?'v1%v&$%$*%($xm*t@*x{|y8v#\0"
-    "S-tK%($%&ty$-tY-uI-x/-tI-')t\?-tI-tI-%)tA0tF-+*t:-t;**6t@-t3-tI-i7v\?-i-{r7~$&ur-)-9-v_-tS.u(-)-u9-t)-tY-)-tt)$&"
-    "))-uIV%(|)_q9ziAtx<$|\\$<,1&w:'t]-A+$2C-J2uy|3-u\?-w#)tm-I-uI-9-t)-x)-t}ti-y0P/\\4%w8>G'@$+$tY(uM-~a+<*J,n(9)u#%"
-    "%3%Qc,W%A&n(t;+;+L*w-)S-)-vIBtq-M'tC*tYAtS-_-tc-*7v.-w9-tI-wY-t9-)7o/x76t0-{9-t)@uf-i-Y-wI-t98tt>tBtwuD-ux9-t)-t"
-    "Y-$*yQ-v9:w@&us|L-tyI7/7t\?<tthUuxS-x9-y9-v*-{o,tS-|j^$&$'oP$2ts%0u}f-\0"
-    "S-tzY-tY-uI-x/-tI-tI-tI-tI-tI-tI-tI-tI-tI-t3-tI-i-vI-i-t~9-I-v_-tS-u)-)-u9-t)-tY-)-vs{i-{I-I-uI-9-t)-x)-t}ti-txY"
-    "-uv9-)-|o-tS-_-tc-vI-w9-tI-wY-t9-)7o-x9-t9-{9-t)-v)-i-Y-wI-txyY-ux9-t)-tY-yY-utxI-u}WUuxS-x9-y9-v*-}X-w~I-\0";
-
-static bool mcpi_has_property(uint32_t c, int property)
-{
-    const char *p = mcpi_properties;
-    uint32_t at = 0, high = 0;
-    bool in = false;
-    while (property-- > 0) p += strlen(p) + 1;
-    for (; *p; p++) {
-        uint32_t digit = (uint32_t)(unsigned char)*p - 35;
-        if (digit >= 80) { high = high * 12 + digit - 80; continue; }
-        at += high * 80 + digit;
-        if (c < at) return in;
-        in = !in;
-        high = 0;
-    }
-    return in;
-}
-
 static bool mcpi_is_word(uint32_t c)
 {
     return c - '0' < 10 || (c | 32) - 'a' < 26 || c == '_';
 }
 
-/* Is a code point beyond ASCII in the class of that number? */
-static bool mcpi_in_class(uint32_t c, unsigned number)
-{
-    bool line = c == 0x2028 || c == 0x2029;
-    if (number >= MCPI_CLASS_PROPERTY) return mcpi_has_property(c, (int)number - MCPI_CLASS_PROPERTY);
-    if (number == MCPI_CLASS_DOT) return !line;
-    return number == 3 && (line || c == 0xA0 || c == 0x1680 || c - 0x2000 < 11 || c == 0x202F || c == 0x205F ||
-                           c == 0x3000 || c == 0xFEFF);
-}
-
-/* -- reading a pattern */
+/* -- patterns: reading --------------------------------------------------------------------------------------------- */
 
 typedef struct mcpi_regex {
     const char *p, *end;
@@ -4985,9 +5108,6 @@ static uint32_t mcpi_regex_property(mcpi_regex *r, bool negated)
     r->p = close + 1;
     r->traits |= MCPI_PATTERN_UNICODE_CLASS;
     n = (size_t)(close - name);
-    k = n > 3 && memcmp(name, "gc=", 3) == 0 ? 3 : n > 17 && memcmp(name, "General_Category=", 17) == 0 ? 17 : 0;
-    name += k;
-    n -= k;
     for (words = mcpi_property_names, i = 0; *words; words += k + 1, i++) {
         k = strlen(words);
         if (k == n && memcmp(words, name, n) == 0)
@@ -4997,10 +5117,10 @@ static uint32_t mcpi_regex_property(mcpi_regex *r, bool negated)
     return 0;
 }
 
-/* Behind a backslash: a code point, or MCPI_IS_CLASS and a class. `\b` and `\B` outside of sets were seen to before. */
+/* Behind a backslash: a code point, or MCPI_IS_CLASS and a class. `\b` and `\B` are seen to before, outside of sets. */
 static uint32_t mcpi_regex_escape(mcpi_regex *r, bool in_set)
 {
-    static const char letters[] = "tnvfr", meanings[] = "\t\n\v\f\r";
+    static const char letters[] = "tnvfrb", meanings[] = "\t\n\v\f\r\b";
     const char *at;
     uint32_t c;
     if (r->p == r->end) return mcpi_regex_malformed(r, "malformed: it ends in a backslash");
@@ -5017,17 +5137,13 @@ static uint32_t mcpi_regex_escape(mcpi_regex *r, bool in_set)
     case 'c':
         if (r->p == r->end || ((unsigned char)*r->p | 32u) - 'a' >= 26) break;
         return (unsigned char)*r->p++ & 31;
-    case 'b':
-        if (in_set) return '\b';
-        break;
     case '0':
         if (r->p == r->end || (unsigned char)*r->p - (unsigned)'0' >= 10) return 0;
-        return mcpi_regex_malformed(r, "malformed: octal escapes are not ECMA-262");
-    case 'k': case '1': case '2': case '3': case '4': case '5': case '6': case '7': case '8': case '9':
-        if (in_set) break;
+        break;                              /* octal */
+    default:
+        if (in_set || (c != 'k' && c - '0' >= 10)) break;
         mcpi_regex_outside(r, MCPI_PATTERN_BACK_REFERENCE, "a back-reference");
         return 0;
-    default: break;
     }
     return mcpi_regex_malformed(r, "malformed: an escape that ECMA-262 does not know");
 }
@@ -5234,18 +5350,20 @@ static void mcpi_regex_open(mcpi_regex *r)
 static void mcpi_regex_sign(mcpi_regex *r, uint32_t c)
 {
     uint32_t least, most;
-    r->p--;
-    if (c == ']' && r->empty_set) mcpi_regex_malformed(r, "malformed: a set that begins with ] is not ECMA-262");
-    else if (c == '{' && mcpi_regex_braces(r, &least, &most)) c = '*';
-    else if (c == '{' && r->end - r->p > 1 && r->p[1] == ',') {
-        const char *p = r->p + 2;
-        (void)mcpi_regex_number(&p, r->end);
-        if (p > r->p + 2 && p < r->end && *p == '}') mcpi_regex_malformed(r, "malformed: {,n} is not ECMA-262");
-    }
-    if (c == '*' || c == '+' || c == '?') mcpi_regex_malformed(r, "malformed: a quantifier with nothing to repeat");
-    if (r->p == r->end) return;
-    r->p++;
     mcpi_regex_emit(r, MCPI_WORD(MCPI_OP_CHAR, c));
+    if (c == ']') {
+        if (r->empty_set) mcpi_regex_malformed(r, "malformed: a set that begins with ] is not ECMA-262");
+        return;
+    }
+    if (c == '{') {
+        if (r->end - r->p > 1 && r->p[0] == ',' && (unsigned char)r->p[1] - (unsigned)'0' < 10)
+            mcpi_regex_malformed(r, "malformed: {,n} is not ECMA-262");
+        r->p--;
+        c = mcpi_regex_braces(r, &least, &most) != NULL;
+        r->p++;
+        if (!c) return;
+    }
+    mcpi_regex_malformed(r, "malformed: a quantifier with nothing to repeat");
 }
 
 /* Reads what stands next; the code of what a quantifier may follow begins at *start. false: none may follow. */
@@ -5305,17 +5423,70 @@ static void mcpi_regex_read(mcpi_regex *r, const char *text, size_t len, uint32_
     mcpi_regex_emit(r, MCPI_OP_MATCH);
 }
 
+#ifndef MCP_NO_SANITIZE
 /* What is special about a pattern: MCPI_PATTERN_... bits. */
-static MCP_UNUSED unsigned mcpi_pattern_traits(const char *text, size_t len)
+static unsigned mcpi_pattern_traits(const char *text, size_t len)
 {
     mcpi_regex r;
     mcpi_regex_read(&r, text, len, NULL, NULL);
     return r.traits;
 }
+#endif
 #endif /* !MCP_NO_VALIDATE || !MCP_NO_SANITIZE */
 #ifndef MCP_NO_VALIDATE
 
-/* -- matching a pattern */
+/* -- patterns: matching -------------------------------------------------------------------------------------------- */
+
+/* The code points of each class, of \d, \w and \s only those beyond ASCII; properties as of Unicode 17.0. How many are
+   not in it, how many are, and so on. A digit below 80 ends a length, whose digits before it are those from 80 on, less
+   80, to the base 12. */
+static const char mcpi_class_runs[] =
+    "#{yk%z~~~I\0" "\0" "\0" "u#$x|r$uyB.@%($R$wu#$wzuA$\0"
+    "d=)=R$-$'$(:$B$x]'/1(*$$$tT($%%'$$)$$&$$$7$t&$t^+u)$I%$)Lj>''PNF%$t6$$2%*%-&%$3$$A@t,.$;D,%'$(9'$,$&$:<*.(;$*3M]"
+    "Y&$5$*-23'+%%%9$*$$&'&$3$0%$&1%-$+)'%%9$*$%$%$%B'$$6&3,$&$9$*$%$(&$5$2%:$.+%%%9$*$%$(&$A%$&2$4$$)&&$'&%$$$%&%&&&"
+    "/9$W+$&$:$3&$=&$%%%A$'+$&$:$-$(&$A&$%2%4,$&$L%$3$(&+&;)(5&;$,$$%*]S$%/*]%$$$($;$$$-$%,$%($$8'C$b+$G>(tFN7$3)''&$"
+    "&%*&'0/$4I$$($%N$w0$'%*$$$'%L$'%D$'%*$$$'%2$\\$'%fH33t)%)&z_%4$=(n)+*5061510$&2WF$'$ft,*(%E$$(i-BTA%(.O'=Y:,Xt%$"
+    "t0R4+YA0%-O=GL&-G%.(N%&L'$)$%&$(uCcvI%)%I%)%+$$$$$$$B%X$*$$&&$*&'%)'0(&$*tG$0$30t8$'$%-$$&()$$$$$$'$.%'(('$W%u|N"
+    "uh)'&%/I$$($%[*$3:,*$*$*$*$*$*$*$*t#$xh%M((%'t))&$t-$'(N$t14CS3yCy}Cct~spfQ%v@&3-%7R3B%iT,%t:%t%74$&$'$:@W1Ua)&$"
+    "$%.\?-:<@*R\?$3($--($L:&$+7:&$&U$$&%%(%$$$;&%.*&/)%)%),*$*$N$1)tF@~zW/:'T{|WwQ%t=I*/(($$-$0$($$$%$%$t\?DwN5c%YK/"
+    "tG($tZG=)=.t,&)%)%)%&F/$=$6$%$2%1EtNwh@&TRC07$+)I-A%G'+Stq5G'G'K+W/.$2$*$%$.$2$*$%&W/vj,9-+;)$M$,h)%$$O$%&$%:-:,"
+    "Bd6$%-9-=)=I[)%c$2'$&$@M@&@F+$\?>Y-9-605tAlZV0V0GI\?,:v-M)%3)[@-$+9M5Q8>:/X\\%%$0PC<=G@$%$+F&$/S1'8$$$F5$<6%b*$$"
+    "$'$2$-*RI+%%%9$*$%$(&$5$/(A-$$%$$I$$<$$$OX5'7&AS7%$$u;RL'GS7$^N0$j>H*u<OtGcB+%$%+$%$;2$$$t1+%J3$$$\?$-K*$8$.Q6$5"
+    "luJDB,$H4$TAtC*$%$I8$<)$%$C1$:Ov762$$0$EtO$r~MuiuGu{ot42ttC4)<wtn(z:ztLAt}%z,*B4r4A5S3'B8(6xCPuVcC<%<On($e0c%$$1"
+    "%/z{9LCt4tF|s`'$*$%$vV2$@&%$1'+wouwgt>(0&,*-yuit($j$%%$%%%'$/$$$*$d$'%+$*$\?$'$($$&*$w7%<$<$B$<$B$<$B$<$B$<$+t~'"
+    "B))v8ateP-*3$w$A5Oy'\?ugA%$uRB$&$%$*%(,%uc*$'$%$2$uH^g*$tv''$>$%$$%$$-$'$$$$)$'$$$$$$&$%$$%$$$$$$$$$$%$$%'$*$'$'"
+    "$$$-$4(&$($4wz7v{y#Cwya%ys1%z|D2zauyeyatyext^({}-\0"
+    "|StCvF*v:P$$$%$%$$k.S83$t8*%)%%$'F$A>t..],,$;'$,$&$(N&^,M;$DY&$5$*-%@&[$$*%%%&,$-%=$%&[$$('%%&&$A%&$.&[$$+$&$&7%"
+    "9)$&[$$*%%%&*&-%A$^(&&$',$K(Z$$*$&$'*%.%@&[$$*$&$'*%.%2$/'Z%$*$&$',$-%@&i$')$$$+5%`$%*/+t5$%,.*l%>$$$$$'%T7$%(.$"
+    "G,$t77:''&$&%*&'0/$$-'{b&~e'\?&@%A%cC,$P&$$tH%E$tI/'/u^(\\-$@%$SQ%/7(R4I,/&A0[1S7tk&$8'$)$%&uIc|#DvuA&t`$t3Cym)t"
+    "<%uzx''$-C%t#%vC$&$'$:('$t&%U5=50$I+<0O'R1G$f1/$+%P&U$$&%%(%$$L((%uo+$%t|tC$|4333ts0$ue$th(t{i&$%('K&'$u(%z0'd(v"
+    "p%p)i.T'tM&X2L$%%-'P.*$`&G13%O$/&S1+'$%t//)$%$tp/8'Z%$*%%%&,$-%%*&(f,$$%$$'$($$1%t%5:$t$7un*%,>%t%4t=0t82v32v()$"
+    "%%'$$$%t`*%*&$\?-K*$'+$,.Q3uI+uJ+$+t%9$1tM)&$$%$*$$e($%$(w>',%$$S*&(:$xyh$)2~~;5uz3(^*tt+$$Z*'t$$.%t{x>%w}dQ%:ya"
+    "(&)++%*A'tg&us^Z'U+$1$9($2tx#*$4%*$%$(t7$u#*wZ$`'y\?'v1%v&$%$*%($xm*t@*x{|y8v#\0"
+    "S-tK%($%&ty$-tY-uI-x/-tI-')t\?-tI-tI-%)tA0tF-+*t:-t;**6t@-t3-tI-i7v\?-i-{r7~$&ur-)-9-v_-tS.u(-)-u9-t)-tY-)-tt)$&"
+    "))-uIV%(|)_q9ziAtx<$|\\$<,1&w:'t]-A+$2C-J2uy|3-u\?-w#)tm-I-uI-9-t)-x)-t}ti-y0P/\\4%w8>G'@$+$tY(uM-~a+<*J,n(9)u#%"
+    "%3%Qc,W%A&n(t;+;+L*w-)S-)-vIBtq-M'tC*tYAtS-_-tc-*7v.-w9-tI-wY-t9-)7o/x76t0-{9-t)@uf-i-Y-wI-t98tt>tBtwuD-ux9-t)-t"
+    "Y-$*yQ-v9:w@&us|L-tyI7/7t\?<tthUuxS-x9-y9-v*-{o,tS-|j^$&$'oP$2ts%0u}f-\0"
+    "S-tzY-tY-uI-x/-tI-tI-tI-tI-tI-tI-tI-tI-tI-t3-tI-i-vI-i-t~9-I-v_-tS-u)-)-u9-t)-tY-)-vs{i-{I-I-uI-9-t)-x)-t}ti-txY"
+    "-uv9-)-|o-tS-_-tc-vI-w9-tI-wY-t9-)7o-x9-t9-{9-t)-v)-i-Y-wI-txyY-ux9-t)-tY-yY-utxI-u}WUuxS-x9-y9-v*-}X-w~I-\0";
+
+/* Is a code point beyond ASCII in the class of that number? */
+static bool mcpi_in_class(uint32_t c, unsigned number)
+{
+    const char *p = mcpi_class_runs;
+    uint32_t at = 0, high = 0;
+    bool in = false;
+    while (number--) p += strlen(p) + 1;
+    for (; *p; p++) {
+        uint32_t digit = (uint32_t)(unsigned char)*p - 35;
+        if (digit >= 80) { high = high * 12 + digit - 80; continue; }
+        at += high * 80 + digit;
+        if (c < at) return in;
+        in = !in;
+        high = 0;
+    }
+    return in;
+}
 
 typedef struct mcpi_pattern {
     const uint32_t *code, *sets;
@@ -5354,10 +5525,8 @@ static void mcpi_counter_begin(uint32_t *cell, const uint32_t *count, uint32_t a
 }
 
 /* Makes a pattern ready for searches; it lives in `a`, the text need not. NULL: it is malformed, outside of what is
-   understood here, too large, or there is no memory; *why is then a piece of a sentence, static. A search costs at most
-   `size` steps for each character. */
-static MCP_UNUSED const mcpi_pattern *mcpi_pattern_compile(mcp_arena *a, const char *text, size_t len,
-                                                           const char **why)
+   understood here, too large, or there is no memory; *why is then a piece of a sentence, static. */
+static const mcpi_pattern *mcpi_pattern_compile(mcp_arena *a, const char *text, size_t len, const char **why)
 {
     mcpi_regex r;
     mcpi_pattern *p;
@@ -5508,9 +5677,9 @@ static int mcpi_search_run(mcpi_search *s, const char *text, size_t n, uint16_t 
 }
 
 /* Does the pattern match somewhere in s (UTF-8)? 1 or 0, MCP_ERR_MEMORY, or MCP_ERR_LIMIT: it would take more than
-   *steps, from which those are taken that it took. What it needs of `scratch` is free again afterwards. */
-static MCP_UNUSED int mcpi_pattern_search(const mcpi_pattern *p, const char *s, size_t n, mcp_arena *scratch,
-                                          uint64_t *steps)
+   *steps, from which those are taken that it took. A step is an instruction tried, at most `size` for each character,
+   or as much work on a set. What it needs of `scratch` is free again afterwards. */
+static int mcpi_pattern_find(const mcpi_pattern *p, const char *s, size_t n, mcp_arena *scratch, uint64_t *steps)
 {
     mcpi_search search;
     uint32_t few[256], *words = few;
@@ -5538,18 +5707,6374 @@ static MCP_UNUSED int mcpi_pattern_search(const mcpi_pattern *p, const char *s, 
     return found;
 }
 
-/* The same with as many steps as it takes: `size` for each character at most, and those for sets. */
-static MCP_UNUSED int mcpi_pattern_find(const mcpi_pattern *p, const char *s, size_t n, mcp_arena *scratch)
+/* -- work with a bound ------------------------------------------------------------------------------------------- */
+
+enum { MCPI_PATTERN_STEPS = 16 };                           /* of a search, for the price of one of these: */
+enum { MCPI_STEPS = 1000000, MCPI_STEPS_EACH = 256 };      /* for a check, and for each part of the value */
+typedef struct mcpi_work { mcp_arena *arena; uint64_t left; int status; } mcpi_work;
+
+static bool mcpi_spend(mcpi_work *w, size_t steps)
 {
-    uint64_t steps = UINT64_MAX;
-    return mcpi_pattern_search(p, s, n, scratch, &steps);
+    if (w->status != MCP_OK) return false;
+    if (w->left < steps) { w->status = MCP_ERR_LIMIT; return false; }
+    w->left -= steps;
+    return true;
 }
+
+/* Zeroed memory, or NULL and the status. */
+static void *mcpi_work_alloc(mcpi_work *w, size_t n)
+{
+    void *p = mcpi_spend(w, n / 64) ? mcp_arena_alloc(w->arena, n) : NULL;
+    if (p) memset(p, 0, n);
+    else if (w->status == MCP_OK) w->status = MCP_ERR_MEMORY;
+    return p;
+}
+
+/* What was cut off an arena since a mark is given back, unless a new block was begun: that is kept for the next time. */
+typedef struct mcpi_mark { void *blocks; char *next; size_t left; } mcpi_mark;
+
+static mcpi_mark mcpi_mark_set(const mcp_arena *a)
+{
+    mcpi_mark m;
+    m.blocks = a->blocks;
+    m.next = a->next;
+    m.left = a->left;
+    return m;
+}
+
+static void mcpi_mark_back(mcp_arena *a, const mcpi_mark *m)
+{
+    if (a->blocks != m->blocks) return;
+    a->next = m->next;
+    a->left = m->left;
+}
+
+/* -- numbers by their text --------------------------------------------------------------------------------------- */
+
+/* 0.D * 10^e, D being n digits from p on, with neither a first nor a last zero; a point may stand among them. Zero has
+   no digits. */
+typedef struct mcpi_exact { const char *p; size_t n; int64_t e; bool negative; } mcpi_exact;
+
+static mcpi_exact mcpi_exact_read(const mcp_json *v)
+{
+    const char *p = v->u.text, *end = p + v->n, *stop;
+    bool point = false;
+    size_t k = 0;
+    mcpi_exact x;
+    x.negative = *p == '-';
+    if (x.negative) p++;
+    for (stop = p; stop < end && (*stop | 32) != 'e'; stop++) { }
+    x.e = mcpi_exponent(stop, end);
+    for (; p < stop && (*p == '0' || *p == '.'); p++) {
+        if (*p == '.') point = true;
+        else x.e -= point;
+    }
+    x.p = p;
+    x.n = 0;
+    for (; p < stop; p++) {
+        if (*p == '.') { point = true; continue; }
+        k++;
+        x.e += !point;
+        if (*p != '0') x.n = k;
+    }
+    if (x.n == 0) { x.e = 0; x.negative = false; }
+    return x;
+}
+
+/* The digit at *p, which moves on. */
+static unsigned mcpi_exact_digit(const char **p)
+{
+    if (**p == '.') ++*p;
+    return (unsigned)(*(*p)++ - '0');
+}
+
+static int mcpi_exact_compare(const mcpi_exact *a, const mcpi_exact *b)
+{
+    const char *p = a->p, *q = b->p;
+    size_t left = a->n < b->n ? a->n : b->n;
+    int r = a->e < b->e ? -1 : a->e > b->e;
+    if (a->n == 0 || b->n == 0 || a->negative != b->negative) {
+        int sign_a = a->n == 0 ? 0 : a->negative ? -1 : 1, sign_b = b->n == 0 ? 0 : b->negative ? -1 : 1;
+        return sign_a - sign_b;
+    }
+    for (; r == 0 && left; left--) r = (int)mcpi_exact_digit(&p) - (int)mcpi_exact_digit(&q);
+    if (r == 0) r = a->n < b->n ? -1 : a->n > b->n;
+    return a->negative ? -r : r;
+}
+
+/* Is a a multiple of b, which is over 0? Both are whole numbers times a power of ten; the first, followed by as many
+   zeros as its power is the higher one, has to leave no remainder. Neither whole number ends in zero, so a lower power
+   cannot fit; and four zeros for each digit of b hold all the twos and fives that b can have. */
+static bool mcpi_exact_multiple(mcpi_work *w, const mcpi_exact *a, const mcpi_exact *b)
+{
+    int64_t shift = (a->e - (int64_t)a->n) - (b->e - (int64_t)b->n);
+    size_t zeros, digits, i;
+    const char *p = a->p, *q = b->p;
+    mcpi_mark mark = mcpi_mark_set(w->arena);
+    unsigned char *rest, *by;
+    if (a->n == 0) return true;
+    if (shift < 0) return false;
+    zeros = (uint64_t)shift < 4 * (uint64_t)b->n ? (size_t)shift : 4 * b->n;
+    digits = a->n + zeros;
+    /* Long division on paper: `rest` has one digit more than `by`. */
+    if (digits > UINT32_MAX || b->n > UINT32_MAX || !mcpi_spend(w, digits / 8 * b->n)) return false;
+    rest = (unsigned char *)mcpi_work_alloc(w, 2 * b->n + 1);
+    if (!rest) return false;
+    by = rest + b->n + 1;
+    for (i = 0; i < b->n; i++) by[i] = (unsigned char)mcpi_exact_digit(&q);
+    for (i = 0; i < digits; i++) {
+        memmove(rest, rest + 1, b->n);
+        rest[b->n] = (unsigned char)(i < a->n ? mcpi_exact_digit(&p) : 0);
+        while (rest[0] || memcmp(rest + 1, by, b->n) >= 0) {
+            int borrow = 0;
+            size_t k;
+            for (k = b->n; k; k--) {
+                int x = rest[k] - by[k - 1] - borrow;
+                borrow = x < 0;
+                rest[k] = (unsigned char)(x + 10 * borrow);
+            }
+            rest[0] = (unsigned char)(rest[0] - borrow);
+        }
+    }
+    for (i = 0; i <= b->n && rest[i] == 0; i++) { }
+    mcpi_mark_back(w->arena, &mark);
+    return i > b->n;
+}
+
+/* Nearly every number: at most 18 digits and no more. */
+static bool mcpi_small(const mcp_json *v, int64_t *out)
+{
+    const char *p = v->u.text, *end = p + v->n;
+    bool negative = *p == '-';
+    int64_t n = 0;
+    if (v->n > 18) return false;
+    for (p += negative; p < end; p++) {
+        unsigned digit = (unsigned)(*p - '0');
+        if (digit > 9) return false;
+        n = n * 10 + (int64_t)digit;
+    }
+    *out = negative ? -n : n;
+    return true;
+}
+
+static int mcpi_number_compare(mcpi_work *w, const mcp_json *a, const mcp_json *b)
+{
+    int64_t m, n;
+    mcpi_exact x, y;
+    if (mcpi_small(a, &m) && mcpi_small(b, &n)) return m < n ? -1 : m > n;
+    if (!mcpi_spend(w, ((size_t)a->n + b->n) / 16)) return 0;
+    x = mcpi_exact_read(a);
+    y = mcpi_exact_read(b);
+    return mcpi_exact_compare(&x, &y);
+}
+
+static bool mcpi_number_multiple(mcpi_work *w, const mcp_json *a, const mcp_json *b)
+{
+    int64_t m, n;
+    mcpi_exact x, y;
+    if (mcpi_small(a, &m) && mcpi_small(b, &n)) return m % n == 0;
+    if (!mcpi_spend(w, ((size_t)a->n + b->n) / 16)) return false;
+    x = mcpi_exact_read(a);
+    y = mcpi_exact_read(b);
+    return mcpi_exact_multiple(w, &x, &y);
+}
+
+/* Is the number whole? In draft-04 it must not even be written with a point or an exponent. */
+static bool mcpi_number_whole(mcpi_work *w, const mcp_json *v, bool written)
+{
+    const char *end = v->u.text + v->n;
+    mcpi_exact x;
+    if (mcpi_digits(v->u.text + (*v->u.text == '-'), end) == end) return true;
+    if (written || !mcpi_spend(w, v->n / 16)) return false;
+    x = mcpi_exact_read(v);
+    return x.e >= (int64_t)x.n;
+}
+
+/* -- values: what is equal ----------------------------------------------------------------------------------------- */
+/* As JSON Schema sees it: numbers by value, members in any order, of equal keys the last one. A set of values is a hash
+   table; an object's members are a set of their keys, since a key is a node like a string's. */
+
+enum { MCPI_SAME_DEPTH = 512, MCPI_HASH_DEPTH = 32 };
+typedef struct mcpi_cell { const mcp_json *v; uint32_t hash, i; } mcpi_cell;   /* i: for whoever fills the set */
+typedef struct mcpi_set { mcpi_cell *cell; uint32_t mask, count; } mcpi_set;
+
+static bool mcpi_same(mcpi_work *w, const mcp_json *a, const mcp_json *b, int depth);
+
+static bool mcpi_set_make(mcpi_work *w, mcpi_set *s, uint32_t n)
+{
+    size_t cells = 4;
+    while (cells < 2 * (size_t)n) cells *= 2;
+    s->mask = (uint32_t)(cells - 1);
+    s->count = 0;
+    s->cell = (mcpi_cell *)mcpi_work_alloc(w, cells * sizeof *s->cell);
+    return s->cell != NULL;
+}
+
+/* The cell with a value equal to this one, or the empty one where it belongs. NULL: the status says why. */
+static mcpi_cell *mcpi_set_find(mcpi_work *w, const mcpi_set *s, const mcp_json *v, uint32_t hash, int depth)
+{
+    uint32_t i;
+    for (i = hash & s->mask; mcpi_spend(w, 1); i = (i + 1) & s->mask) {
+        mcpi_cell *c = &s->cell[i];
+        if (!c->v || (c->hash == hash && mcpi_same(w, c->v, v, depth))) return w->status == MCP_OK ? c : NULL;
+    }
+    return NULL;
+}
+
+static uint32_t mcpi_value_hash(mcpi_work *w, const mcp_json *v, int depth);
+
+/* An object's keys. `over` (may be NULL) gets a mark for each member whose key comes again. */
+static bool mcpi_set_keys(mcpi_work *w, mcpi_set *s, const mcp_json *object, uint32_t *over, uint32_t mark)
+{
+    const mcp_json *k;
+    uint32_t left, i = 0;
+    if (!mcpi_set_make(w, s, object->n)) return false;
+    mcpi_each_key(k, left, object) {
+        uint32_t hash = mcpi_value_hash(w, k, 0);
+        mcpi_cell *c = mcpi_set_find(w, s, k, hash, 0);
+        if (!c) return false;
+        if (!c->v) s->count++;
+        else if (over) over[c->i] = mark;
+        c->v = k;
+        c->hash = hash;
+        c->i = i++;
+    }
+    return true;
+}
+
+/* Equal values have equal hashes. What is nested deeper than anybody nests does not count. */
+static uint32_t mcpi_value_hash(mcpi_work *w, const mcp_json *v, int depth)
+{
+    const uint32_t odd = UINT32_C(0x9E3779B1);
+    uint32_t h = (uint32_t)mcp_json_type(v), i;
+    mcpi_mark mark;
+    mcpi_set keys;
+    mcpi_exact x;
+    size_t k;
+    if (depth == MCPI_HASH_DEPTH || !mcpi_spend(w, 1 + (mcpi_has_text(v) ? v->n / 16 : 0))) return h;
+    switch (mcp_json_type(v)) {
+    case MCP_JSON_BOOL:
+        return h + (v->tag & MCPI_TRUE);
+    case MCP_JSON_STRING:
+        return mcpi_hash(v->u.text, v->n);
+    case MCP_JSON_NUMBER:
+        x = mcpi_exact_read(v);
+        h += x.negative + (uint32_t)x.e * 2;
+        for (k = x.n; k; k--) h = (h ^ mcpi_exact_digit(&x.p)) * odd;
+        return h;
+    case MCP_JSON_ARRAY:
+        mcp_json_each(item, v) h = (h ^ mcpi_value_hash(w, item, depth + 1)) * odd;
+        return h;
+    case MCP_JSON_OBJECT:
+        mark = mcpi_mark_set(w->arena);
+        if (!mcpi_set_keys(w, &keys, v, NULL, 0)) return h;
+        for (i = 0; i <= keys.mask; i++)
+            if (keys.cell[i].v) h += (keys.cell[i].hash ^ mcpi_value_hash(w, keys.cell[i].v + 1, depth + 1)) * odd;
+        mcpi_mark_back(w->arena, &mark);
+        return h;
+    default:
+        return h;
+    }
+}
+
+static bool mcpi_same_members(mcpi_work *w, const mcp_json *a, const mcp_json *b, int depth)
+{
+    mcpi_set x, y;
+    uint32_t i;
+    if (!mcpi_set_keys(w, &x, a, NULL, 0) || !mcpi_set_keys(w, &y, b, NULL, 0) || x.count != y.count) return false;
+    for (i = 0; i <= x.mask; i++) {
+        mcpi_cell *c;
+        if (!x.cell[i].v) continue;
+        c = mcpi_set_find(w, &y, x.cell[i].v, x.cell[i].hash, depth);
+        if (!c || !c->v || !mcpi_same(w, x.cell[i].v + 1, c->v + 1, depth + 1)) return false;
+    }
+    return true;
+}
+
+static bool mcpi_same(mcpi_work *w, const mcp_json *a, const mcp_json *b, int depth)
+{
+    mcpi_mark mark;
+    const mcp_json *x, *y;
+    bool same;
+    if (mcp_json_type(a) != mcp_json_type(b) || !mcpi_spend(w, 1)) return false;
+    if (depth > MCPI_SAME_DEPTH) { w->status = MCP_ERR_LIMIT; return false; }
+    switch (mcp_json_type(a)) {
+    case MCP_JSON_NUMBER:
+        return mcpi_number_compare(w, a, b) == 0 && w->status == MCP_OK;
+    case MCP_JSON_ARRAY:
+        if (a->n != b->n) return false;
+        for (x = mcp_json_first(a), y = mcp_json_first(b); x; x = mcp_json_next(x), y = mcp_json_next(y))
+            if (!mcpi_same(w, x, y, depth + 1)) return false;
+        return true;
+    case MCP_JSON_OBJECT:
+        mark = mcpi_mark_set(w->arena);
+        same = mcpi_same_members(w, a, b, depth);
+        mcpi_mark_back(w->arena, &mark);
+        return same;
+    default:
+        return mcpi_spend(w, a->n / 16) && mcpi_equal(a, b);
+    }
+}
+
+/* -- the compiled form --------------------------------------------------------------------------------------------- */
+
+/* The dialects, oldest first. */
+enum { MCPI_D4, MCPI_D6, MCPI_D7, MCPI_D19, MCPI_D20 };
+static const char mcpi_dialects[] =
+    "json-schema.org/draft-04/schema\0" "json-schema.org/draft-06/schema\0" "json-schema.org/draft-07/schema\0"
+    "json-schema.org/draft/2019-09/schema\0" "json-schema.org/draft/2020-12/schema\0";
+
+/* What a keyword's value has to be. */
+enum {
+    MCPI_IS_TYPES, MCPI_IS_ANY, MCPI_IS_LIST, MCPI_IS_NUMBER, MCPI_IS_FACTOR, MCPI_IS_COUNT, MCPI_IS_BOOL,
+    MCPI_IS_TEXT, MCPI_IS_NAMES, MCPI_IS_SCHEMA, MCPI_IS_SCHEMAS, MCPI_IS_SCHEMA_OR_LIST, MCPI_IS_MAP,
+    MCPI_IS_NAMES_MAP, MCPI_IS_EITHER_MAP
+};
+
+/* The keywords that do something: what their value is, the first and the last dialect that know them, and the rule that
+   they make or are a part of. A value is held against the rules in this order; those before `required` look at the value
+   alone. */
+#define MCPI_KEYWORDS(X) \
+    X(TYPE,            "type",                  TYPES,          D4,  D20, NONE) \
+    X(ENUM,            "enum",                  LIST,           D4,  D20, ENUM) \
+    X(CONST,           "const",                 ANY,            D6,  D20, CONST) \
+    X(MULTIPLE,        "multipleOf",            FACTOR,         D4,  D20, MULTIPLE) \
+    X(MAXIMUM,         "maximum",               NUMBER,         D4,  D20, MAXIMUM) \
+    X(BELOW4,          "exclusiveMaximum",      BOOL,           D4,  D4,  NONE) \
+    X(BELOW,           "exclusiveMaximum",      NUMBER,         D6,  D20, BELOW) \
+    X(MINIMUM,         "minimum",               NUMBER,         D4,  D20, MINIMUM) \
+    X(ABOVE4,          "exclusiveMinimum",      BOOL,           D4,  D4,  NONE) \
+    X(ABOVE,           "exclusiveMinimum",      NUMBER,         D6,  D20, ABOVE) \
+    X(MAX_LENGTH,      "maxLength",             COUNT,          D4,  D20, MAX_LENGTH) \
+    X(MIN_LENGTH,      "minLength",             COUNT,          D4,  D20, MIN_LENGTH) \
+    X(PATTERN,         "pattern",               TEXT,           D4,  D20, PATTERN) \
+    X(MAX_ITEMS,       "maxItems",              COUNT,          D4,  D20, MAX_ITEMS) \
+    X(MIN_ITEMS,       "minItems",              COUNT,          D4,  D20, MIN_ITEMS) \
+    X(UNIQUE,          "uniqueItems",           BOOL,           D4,  D20, UNIQUE) \
+    X(REQUIRED,        "required",              NAMES,          D4,  D20, REQUIRED) \
+    X(MAX_MEMBERS,     "maxProperties",         COUNT,          D4,  D20, MAX_MEMBERS) \
+    X(MIN_MEMBERS,     "minProperties",         COUNT,          D4,  D20, MIN_MEMBERS) \
+    X(NEEDS,           "dependentRequired",     NAMES_MAP,      D19, D20, NEEDS) \
+    X(NEEDS_FIT,       "dependentSchemas",      MAP,            D19, D20, NEEDS_FIT) \
+    X(NEEDS_EITHER,    "dependencies",          EITHER_MAP,     D4,  D20, NEEDS_EITHER) \
+    X(NAMES,           "propertyNames",         SCHEMA,         D6,  D20, NAMES) \
+    X(MEMBERS,         "properties",            MAP,            D4,  D20, MEMBERS) \
+    X(PATTERNS,        "patternProperties",     MAP,            D4,  D20, MEMBERS) \
+    X(ADDITIONAL,      "additionalProperties",  SCHEMA,         D4,  D20, MEMBERS) \
+    X(PREFIX,          "prefixItems",           SCHEMAS,        D20, D20, ITEMS) \
+    X(ITEMS,           "items",                 SCHEMA,         D20, D20, ITEMS) \
+    X(ITEMS7,          "items",                 SCHEMA_OR_LIST, D4,  D19, ITEMS) \
+    X(REST7,           "additionalItems",       SCHEMA,         D4,  D19, ITEMS) \
+    X(CONTAINS,        "contains",              SCHEMA,         D6,  D20, CONTAINS) \
+    X(MAX_CONTAINS,    "maxContains",           COUNT,          D19, D20, NONE) \
+    X(MIN_CONTAINS,    "minContains",           COUNT,          D19, D20, NONE) \
+    X(REF,             "$ref",                  TEXT,           D4,  D20, REF) \
+    X(DYNAMIC_REF,     "$dynamicRef",           TEXT,           D20, D20, DYNAMIC_REF) \
+    X(RECURSIVE_REF,   "$recursiveRef",         TEXT,           D19, D19, RECURSIVE_REF) \
+    X(ALL,             "allOf",                 SCHEMAS,        D4,  D20, ALL) \
+    X(ANY,             "anyOf",                 SCHEMAS,        D4,  D20, ANY) \
+    X(ONE,             "oneOf",                 SCHEMAS,        D4,  D20, ONE) \
+    X(NOT,             "not",                   SCHEMA,         D4,  D20, NOT) \
+    X(IF,              "if",                    SCHEMA,         D7,  D20, IF) \
+    X(THEN,            "then",                  SCHEMA,         D7,  D20, IF) \
+    X(ELSE,            "else",                  SCHEMA,         D7,  D20, IF) \
+    X(LEFT_ITEMS,      "unevaluatedItems",      SCHEMA,         D19, D20, LEFT_ITEMS) \
+    X(LEFT_MEMBERS,    "unevaluatedProperties", SCHEMA,         D19, D20, LEFT_MEMBERS) \
+    X(DEFS,            "$defs",                 MAP,            D19, D20, NONE) \
+    X(DEFINITIONS,     "definitions",           MAP,            D4,  D20, NONE) \
+    X(CONTENT,         "contentSchema",         SCHEMA,         D19, D20, NONE) \
+    X(SCHEMA,          "$schema",               TEXT,           D4,  D20, NONE) \
+    X(ID4,             "id",                    TEXT,           D4,  D4,  NONE) \
+    X(ID,              "$id",                   TEXT,           D6,  D20, NONE) \
+    X(ANCHOR,          "$anchor",               TEXT,           D19, D20, NONE) \
+    X(DYNAMIC_ANCHOR,  "$dynamicAnchor",        TEXT,           D20, D20, NONE) \
+    X(RECURSIVE_ANCHOR,"$recursiveAnchor",      BOOL,           D19, D19, NONE)
+enum {
+#define MCPI_X(id, name, is, from, to, rule) MCPI_KW_##id,
+    MCPI_KEYWORDS(MCPI_X)
+#undef MCPI_X
+    MCPI_KEYWORD_COUNT, MCPI_KW_NONE = MCPI_KEYWORD_COUNT
+};
+static const struct mcpi_keyword { char name[22], is, from, to, rule; } mcpi_keywords[MCPI_KEYWORD_COUNT] = {
+#define MCPI_X(id, name, is, from, to, rule) { name, MCPI_IS_##is, MCPI_##from, MCPI_##to, MCPI_KW_##rule },
+    MCPI_KEYWORDS(MCPI_X)
+#undef MCPI_X
+};
+
+typedef struct mcpi_node mcpi_node;
+
+/* A schema resource: what has a URI, and where references begin. */
+typedef struct mcpi_home {
+    const char *uri; size_t len;            /* without a fragment; "": the whole schema says none */
+    uint32_t hash;
+    int dialect;
+    mcpi_node *root;
+} mcpi_home;
+
+/* What a reference can name: a resource (name "") or an anchor in it. */
+typedef struct mcpi_ident {
+    struct mcpi_ident *next;
+    const mcpi_home *home;
+    const char *name; size_t len;
+    mcpi_node *node;
+    bool dynamic;
+} mcpi_ident;
+
+typedef struct mcpi_rule {
+    struct mcpi_rule *next;
+    unsigned char op;                       /* MCPI_KW_... */
+    bool small;                             /* `number` is the limit */
+    bool strict;                            /* the limit itself does not fit; a reference is looked up anew */
+    uint32_t n;                             /* of list */
+    const mcp_json *src, *properties;       /* the keyword's value; rule of members: `properties` */
+    mcpi_node *sub, *yes, *no;              /* the one node, or the one for the rest; then and else */
+    mcpi_node **list;
+    const mcp_json **needs; uint32_t needs_count;   /* arrays of names that have to be there beside a member */
+    const mcpi_pattern **patterns;          /* for each of the list; or one */
+    const mcp_json *least, *most;           /* minContains, maxContains */
+    int64_t number;
+    uint64_t min, max;
+    mcpi_set set;                           /* of a long enum */
+} mcpi_rule;
+
+/* A member's name that a node knows. */
+typedef struct mcpi_known { const char *text; size_t len; uint32_t hash; bool required; mcpi_node *sub; } mcpi_known;
+
+enum { MCPI_WHOLE = 1 << 7, MCPI_ALL_TYPES = 0x7E };       /* bits of mcp_type, and one for whole numbers */
+
+struct mcpi_node {
+    mcpi_node *next;                        /* in the order in which they were found */
+    const mcp_json *src;
+    const mcpi_home *home;
+    mcpi_rule *asserts, *rules;
+    mcpi_known *known; uint32_t known_count, required;
+    uint32_t *cells, mask;                  /* hash table of more than a few known names: index + 1 */
+    unsigned char types;
+    bool distinct;                          /* members whose key comes again have to be told apart */
+    bool tracks;                            /* has unevaluated... */
+    unsigned char height;                   /* 1 and up: see mcpi_flat */
+    const mcpi_node *rest;                  /* there: for members of no known name */
+};
+
+/* Whoever has a schema can check it: what links the checks is mcp_schema_compile alone. */
+struct mcp_schema {
+    int (*check)(const mcp_schema *s, const mcp_json *value, mcp_arena *scratch, mcp_writer *errors, int max_errors,
+                 bool lines);
+    mcpi_node *root;
+    mcpi_ident **idents; uint32_t mask;
+    const char *notes;
+};
+
+#define MCPI_NONE UINT32_MAX                /* a member of no known name */
+#define MCPI_OVER (UINT32_MAX - 1)          /* a member whose key comes again */
+
+static uint32_t mcpi_known_find(const mcpi_node *x, const char *text, size_t len)
+{
+    uint32_t i, h;
+    if (!x->cells) {
+        for (i = 0; i < x->known_count; i++)
+            if (x->known[i].len == len && memcmp(x->known[i].text, text, len) == 0) return i;
+        return MCPI_NONE;
+    }
+    h = mcpi_hash(text, len);
+    for (i = h & x->mask; x->cells[i]; i = (i + 1) & x->mask) {
+        const mcpi_known *k = &x->known[x->cells[i] - 1];
+        if (k->hash == h && k->len == len && memcmp(k->text, text, len) == 0) return x->cells[i] - 1;
+    }
+    return MCPI_NONE;
+}
+
+/* -- URIs ------------------------------------------------------------------------------------------------------------ */
+/* Only what RFC 3986, section 5.2 needs: a reference is resolved against the base where it stands, as text. */
+
+enum { MCPI_URI_SCHEME, MCPI_URI_AUTHORITY, MCPI_URI_PATH, MCPI_URI_QUERY, MCPI_URI_PARTS };
+enum { MCPI_URI_LONGEST = 1024 };
+
+/* Where each part ends; a part that is not there ends where it begins. */
+static void mcpi_uri_cut(const char *s, size_t n, size_t end[MCPI_URI_PARTS])
+{
+    size_t i = 0;
+    while (i < n && !strchr(":/?#", s[i])) i++;
+    end[MCPI_URI_SCHEME] = i = i < n && s[i] == ':' && i ? i + 1 : 0;
+    if (n - i >= 2 && s[i] == '/' && s[i + 1] == '/')
+        for (i += 2; i < n && !strchr("/?#", s[i]); i++) { }
+    end[MCPI_URI_AUTHORITY] = i;
+    while (i < n && !strchr("?#", s[i])) i++;
+    end[MCPI_URI_PATH] = i;
+    while (i < n && s[i] != '#') i++;
+    end[MCPI_URI_QUERY] = i;
+}
+
+/* 5.2.4: takes the segments . and .. out of a path; returns its length. */
+static size_t mcpi_uri_dots(char *p, size_t n)
+{
+    size_t from = 0, to = 0, end, slash, len;
+    for (; from < n; from = end) {
+        slash = p[from] == '/';
+        for (end = from + slash; end < n && p[end] != '/'; end++) { }
+        len = end - from - slash;
+        if (len && len <= 2 && p[from + slash] == '.' && p[end - 1] == '.') {
+            if (len == 2) while (to && p[--to] != '/') { }
+            if (end == n && slash) p[to++] = '/';
+            continue;
+        }
+        memmove(p + to, p + from, end - from);
+        to += end - from;
+    }
+    return to;
+}
+
+/* 5.2.2, without the fragment. Returns the length, or MCP_NTS: too long. */
+static size_t mcpi_uri_join(char out[MCPI_URI_LONGEST], const char *base, size_t base_len, const char *ref, size_t len)
+{
+    size_t b[MCPI_URI_PARTS], r[MCPI_URI_PARTS], at = 0, path, dir;
+    bool own = false;                       /* it begins like the reference does */
+    if (base_len + len + 2 > MCPI_URI_LONGEST) return MCP_NTS;
+    mcpi_uri_cut(base, base_len, b);
+    mcpi_uri_cut(ref, len, r);
+    if (r[MCPI_URI_AUTHORITY] == 0) { at = b[MCPI_URI_AUTHORITY]; memcpy(out, base, at); }
+    else if (r[MCPI_URI_SCHEME] == 0) { at = b[MCPI_URI_SCHEME]; memcpy(out, base, at); own = true; }
+    else own = true;
+    memcpy(out + at, ref, r[MCPI_URI_AUTHORITY]);
+    at += r[MCPI_URI_AUTHORITY];
+    path = at;
+    if (!own && r[MCPI_URI_PATH] == 0) {
+        const char *query = r[MCPI_URI_QUERY] ? ref : base + b[MCPI_URI_PATH];
+        size_t query_len = r[MCPI_URI_QUERY] ? r[MCPI_URI_QUERY] : b[MCPI_URI_QUERY] - b[MCPI_URI_PATH];
+        memcpy(out + at, base + b[MCPI_URI_AUTHORITY], b[MCPI_URI_PATH] - b[MCPI_URI_AUTHORITY]);
+        at += b[MCPI_URI_PATH] - b[MCPI_URI_AUTHORITY];
+        memcpy(out + at, query, query_len);
+        return at + query_len;
+    }
+    if (!own && ref[0] != '/') {            /* beside the base */
+        for (dir = b[MCPI_URI_PATH]; dir > b[MCPI_URI_AUTHORITY] && base[dir - 1] != '/'; dir--) { }
+        memcpy(out + at, base + b[MCPI_URI_AUTHORITY], dir - b[MCPI_URI_AUTHORITY]);
+        at += dir - b[MCPI_URI_AUTHORITY];
+        if (b[MCPI_URI_PATH] == b[MCPI_URI_AUTHORITY] && b[MCPI_URI_AUTHORITY] > b[MCPI_URI_SCHEME]) out[at++] = '/';
+    }
+    memcpy(out + at, ref + r[MCPI_URI_AUTHORITY], r[MCPI_URI_PATH] - r[MCPI_URI_AUTHORITY]);
+    at += r[MCPI_URI_PATH] - r[MCPI_URI_AUTHORITY];
+    at = path + mcpi_uri_dots(out + path, at - path);
+    memcpy(out + at, ref + r[MCPI_URI_PATH], r[MCPI_URI_QUERY] - r[MCPI_URI_PATH]);
+    return at + r[MCPI_URI_QUERY] - r[MCPI_URI_PATH];
+}
+
+/* -- compiling --------------------------------------------------------------------------------------------------------- */
+/* Nodes are made when something names them, and filled one after the other; which names more. When none is left, the
+   references are resolved: by then all identifiers are known. They may name places that no keyword led to, which makes
+   nodes once more. */
+
+typedef struct mcpi_pending_ref { struct mcpi_pending_ref *next; mcpi_rule *rule; const mcpi_home *home; } mcpi_pending_ref;
+typedef struct mcpi_chained { uint32_t next, parent; } mcpi_chained;
+typedef struct mcpi_remark { struct mcpi_remark *next; const mcp_json *where; const char *why; } mcpi_remark;
+
+typedef struct mcpi_compiler {
+    mcpi_work work;
+    mcp_schema *schema;
+    const mcp_json *root; size_t span;
+    mcpi_node **at;                         /* for each value of the schema, its node */
+    mcpi_node *last, *filled;               /* of the nodes */
+    mcpi_pending_ref *refs;
+    mcpi_remark *notes, **notes_end; size_t notes_count;
+    uint32_t *first, mask;                  /* a hash table of all members; made when a pointer is followed */
+    mcpi_chained *link;
+    const char *why;
+} mcpi_compiler;
+
+static void mcpi_say_words(mcpi_said *t, const char *s) { mcpi_say_bytes(t, s, strlen(s)); }
+
+enum { MCPI_VALUE_SHOWN = 60 };
+
+/* A string in quotes and on one line, cut after MCPI_VALUE_SHOWN bytes. */
+static void mcpi_say_quoted(mcpi_said *t, const char *s, size_t n)
+{
+    char buf[8 * MCPI_VALUE_SHOWN];
+    mcp_writer w;
+    size_t cut = n, len = 0;
+    const char *text;
+    if (n > MCPI_VALUE_SHOWN) for (cut = MCPI_VALUE_SHOWN; cut && (s[cut] & 0xC0) == 0x80; cut--) { }
+    mcp_writer_fixed(&w, buf, sizeof buf);
+    mcp_put_strn(&w, NULL, s, cut);
+    text = mcp_writer_text(&w, &len);
+    if (!text) return;
+    if (cut < n) len--;
+    mcpi_say_bytes(t, text, len);
+    if (cut < n) mcpi_say_bytes(t, "...\"", 4);
+}
+
+static void mcpi_say_escaped(mcpi_said *t, const char *s, size_t n)
+{
+    size_t i;
+    for (i = 0; i < n; i++)
+        if (s[i] == '~' || s[i] == '/') mcpi_say_bytes(t, s[i] == '~' ? "~0" : "~1", 2);
+        else mcpi_say_bytes(t, s + i, 1);
+}
+
+/* Where a value stands in the schema, as a pointer in a fragment. */
+static void mcpi_say_place(mcpi_said *t, const mcp_json *root, const mcp_json *v)
+{
+    mcpi_say_bytes(t, "#", 1);
+    while (root != v) {
+        const mcp_json *item = mcp_json_first(root);
+        uint64_t i = 0;
+        for (; item && mcpi_behind(item) <= v; item = mcp_json_next(item)) i++;
+        if (!item) return;
+        mcpi_say_bytes(t, "/", 1);
+        if (mcp_json_key(item)) mcpi_say_escaped(t, item[-1].u.text, item[-1].n);
+        else mcpi_say_number(t, i, false);
+        root = item;
+    }
+}
+
+static void mcpi_said_in(mcpi_said *t, char *buf, size_t cap)
+{
+    t->buf = buf;
+    t->cap = cap;
+    t->len = 0;
+    t->full = false;
+}
+
+/* A copy of what was said. */
+static const char *mcpi_said_copy(mcp_arena *a, mcpi_said *t)
+{
+    char *copy = (char *)mcp_arena_alloc(a, t->len + 1);
+    if (t->full) mcpi_say_mend(t);
+    if (!copy) return NULL;
+    memcpy(copy, t->buf, t->len);
+    copy[t->len] = 0;
+    return copy;
+}
+
+/* The schema is refused: where, why, and the value if it is a string. The first fault is the one that is told. */
+static void mcpi_refuse_schema(mcpi_compiler *c, const mcp_json *where, const char *why)
+{
+    char buf[512];
+    mcpi_said t;
+    if (c->work.status != MCP_OK) return;
+    c->work.status = MCP_ERR_ARGUMENT;
+    mcpi_said_in(&t, buf, sizeof buf);
+    mcpi_say_place(&t, c->root, where);
+    mcpi_say_words(&t, ": ");
+    mcpi_say_words(&t, why);
+    if (mcp_json_type(where) == MCP_JSON_STRING) {
+        mcpi_say_words(&t, ": ");
+        mcpi_say_quoted(&t, where->u.text, where->n);
+    }
+    c->why = mcpi_said_copy(c->work.arena, &t);
+}
+
+/* The node of a value of the schema, which is filled later. */
+static mcpi_node *mcpi_node_at(mcpi_compiler *c, const mcp_json *v, const mcpi_home *home)
+{
+    mcpi_node **at = &c->at[v - c->root];
+    if (*at) return *at;
+    *at = (mcpi_node *)mcpi_work_alloc(&c->work, sizeof **at);
+    if (!*at) return NULL;
+    (*at)->src = v;
+    (*at)->home = home;
+    (*at)->types = MCPI_ALL_TYPES;
+    if (c->last) c->last->next = *at;
+    c->last = *at;
+    return *at;
+}
+
+static const mcpi_ident *mcpi_ident_of(const mcp_schema *s, const mcpi_home *home, const char *name, size_t len,
+                                       bool dynamic)
+{
+    const mcpi_ident *x = s->idents[(home->hash + mcpi_hash(name, len)) & s->mask];
+    for (; x; x = x->next)
+        if (x->home == home && x->dynamic >= dynamic && x->len == len && memcmp(x->name, name, len) == 0) return x;
+    return NULL;
+}
+
+static void mcpi_ident_add(mcpi_compiler *c, const mcpi_home *home, const char *name, size_t len, mcpi_node *node,
+                           bool dynamic)
+{
+    mcpi_ident *x = (mcpi_ident *)mcpi_work_alloc(&c->work, sizeof *x), **at;
+    if (!x) return;
+    x->home = home;
+    x->name = name;
+    x->len = len;
+    x->node = node;
+    x->dynamic = dynamic;
+    at = &c->schema->idents[(home->hash + mcpi_hash(name, len)) & c->schema->mask];
+    while (*at) at = &(*at)->next;          /* of equal ones, the first is the one that is found */
+    *at = x;
+}
+
+static const mcpi_home *mcpi_home_of(const mcp_schema *s, const char *uri, size_t len)
+{
+    const mcpi_ident *x = s->idents[(mcpi_hash(uri, len) + mcpi_hash("", 0)) & s->mask];
+    for (; x; x = x->next)
+        if (x->len == 0 && x->home->len == len && memcmp(x->home->uri, uri, len) == 0) return x->home;
+    return NULL;
+}
+
+static int mcpi_dialect(mcpi_compiler *c, const mcp_json *v, int inherited)
+{
+    size_t n, i;
+    const char *s = mcp_json_text(v, &n), *word = mcpi_dialects;
+    int d;
+    if (!v) return inherited;
+    if (mcp_json_type(v) != MCP_JSON_STRING) { mcpi_refuse_schema(c, v, "not a string"); return inherited; }
+    i = n > 8 && memcmp(s, "https://", 8) == 0 ? 8 : n > 7 && memcmp(s, "http://", 7) == 0 ? 7 : n;
+    for (d = MCPI_D4; d <= MCPI_D20; d++, word += strlen(word) + 1) {
+        size_t len = strlen(word);
+        if (n - i >= len && memcmp(s + i, word, len) == 0 && (n - i == len || (n - i == len + 1 && s[n - 1] == '#')))
+            return d;
+    }
+    mcpi_refuse_schema(c, v, "this dialect is not supported (2020-12, 2019-09, draft-07, draft-06 and draft-04 are)");
+    return inherited;
+}
+
+/* A node begins a resource: with a URI of its own, or as the root. */
+static void mcpi_home_begin(mcpi_compiler *c, mcpi_node *x, const char *id, size_t len, const mcp_json *dialect)
+{
+    mcpi_home *h = (mcpi_home *)mcpi_work_alloc(&c->work, sizeof *h);
+    char buf[MCPI_URI_LONGEST], *copy;
+    size_t n;
+    if (!h) return;
+    h->dialect = mcpi_dialect(c, dialect, x->home ? x->home->dialect : MCPI_D20);
+    h->root = x;
+    h->uri = "";
+    n = mcpi_uri_join(buf, x->home ? x->home->uri : "", x->home ? x->home->len : 0, id, len);
+    if (n == MCP_NTS) { mcpi_refuse_schema(c, x->src, "an $id of over 1,000 bytes"); return; }
+    if (n) {
+        copy = (char *)mcpi_work_alloc(&c->work, n);
+        if (!copy) return;
+        memcpy(copy, buf, n);
+        h->uri = copy;
+        h->len = n;
+    }
+    h->hash = mcpi_hash(h->uri, n);
+    x->home = h;
+    mcpi_ident_add(c, h, "", 0, x, false);
+}
+
+/* What a schema calls itself. */
+static void mcpi_identify(mcpi_compiler *c, mcpi_node *x)
+{
+    const mcp_json *dialect = mcp_json_get(x->src, "$schema"), *id, *v;
+    bool root = x->src == c->root;
+    int d = root ? mcpi_dialect(c, dialect, MCPI_D20) : x->home->dialect;
+    size_t n = 0, end[MCPI_URI_PARTS];
+    const char *s;
+    id = d <= MCPI_D7 && mcp_json_get(x->src, "$ref") ? NULL : mcp_json_get(x->src, d == MCPI_D4 ? "id" : "$id");
+    s = mcp_json_type(id) == MCP_JSON_STRING ? mcp_json_text(id, &n) : "";
+    mcpi_uri_cut(s, n, end);
+    if (root || end[MCPI_URI_QUERY]) mcpi_home_begin(c, x, s, end[MCPI_URI_QUERY], dialect);
+    if (c->work.status != MCP_OK) return;
+    if (n > end[MCPI_URI_QUERY] + 1) {      /* a fragment: up to draft-07 an anchor */
+        if (x->home->dialect <= MCPI_D7)
+            mcpi_ident_add(c, x->home, s + end[MCPI_URI_QUERY] + 1, n - end[MCPI_URI_QUERY] - 1, x, false);
+        else mcpi_refuse_schema(c, id, "an $id has no fragment; an $anchor is meant");
+    }
+    if (x->home->dialect < MCPI_D19) return;
+    v = mcp_json_get(x->src, "$anchor");
+    if (mcp_json_type(v) == MCP_JSON_STRING) mcpi_ident_add(c, x->home, v->u.text, v->n, x, false);
+    if (x->home->dialect == MCPI_D20) {
+        v = mcp_json_get(x->src, "$dynamicAnchor");
+        if (mcp_json_type(v) == MCP_JSON_STRING) mcpi_ident_add(c, x->home, v->u.text, v->n, x, true);
+    } else if (x->home->root == x && mcp_json_bool(mcp_json_get(x->src, "$recursiveAnchor"), false))
+        mcpi_ident_add(c, x->home, "#", 1, x, true);        /* no anchor can have that name */
+}
+
+/* A keyword of this dialect, or -1. */
+static int mcpi_keyword_of(const char *s, size_t n, int dialect)
+{
+    int i;
+    for (i = 0; i < MCPI_KEYWORD_COUNT; i++) {
+        const struct mcpi_keyword *k = &mcpi_keywords[i];
+        if (k->name[0] == *s && n < sizeof k->name && memcmp(k->name, s, n) == 0 && !k->name[n] && k->from <= dialect &&
+            dialect <= k->to)
+            return i;
+    }
+    return -1;
+}
+
+static bool mcpi_is_names(const mcp_json *list)
+{
+    if (mcp_json_type(list) != MCP_JSON_ARRAY) return false;
+    mcp_json_each(v, list) if (mcp_json_type(v) != MCP_JSON_STRING) return false;
+    return true;
+}
+
+static bool mcpi_is_number(mcpi_compiler *c, const mcp_json *v, int is)
+{
+    mcpi_exact x;
+    if (mcp_json_type(v) != MCP_JSON_NUMBER) return false;
+    x = mcpi_exact_read(v);
+    if (is == MCPI_IS_FACTOR) return x.n && !x.negative;
+    return is == MCPI_IS_NUMBER || (!x.negative && mcpi_number_whole(&c->work, v, false));
+}
+
+/* What is wrong with a keyword's value, or NULL. Of what has to be a schema, the node finds out. */
+static const char *mcpi_misfit(mcpi_compiler *c, const mcp_json *v, int is)
+{
+    mcp_type t = mcp_json_type(v);
+    switch (is) {
+    case MCPI_IS_LIST:
+        return t == MCP_JSON_ARRAY ? NULL : "not an array";
+    case MCPI_IS_NUMBER:
+        return mcpi_is_number(c, v, is) ? NULL : "not a number";
+    case MCPI_IS_FACTOR:
+        return mcpi_is_number(c, v, is) ? NULL : "not a number over 0";
+    case MCPI_IS_COUNT:
+        return mcpi_is_number(c, v, is) ? NULL : "not a whole number from 0 on";
+    case MCPI_IS_BOOL:
+        return t == MCP_JSON_BOOL ? NULL : "neither true nor false";
+    case MCPI_IS_TEXT:
+        return t == MCP_JSON_STRING ? NULL : "not a string";
+    case MCPI_IS_NAMES:
+        return mcpi_is_names(v) ? NULL : "not an array of strings";
+    case MCPI_IS_SCHEMAS:
+        return t == MCP_JSON_ARRAY && v->n ? NULL : "not an array of schemas";
+    case MCPI_IS_MAP: case MCPI_IS_NAMES_MAP: case MCPI_IS_EITHER_MAP:
+        if (t != MCP_JSON_OBJECT) return "not an object";
+        mcp_json_each(item, v)
+            if (is == MCPI_IS_MAP || (is == MCPI_IS_EITHER_MAP && mcp_json_type(item) != MCP_JSON_ARRAY)) continue;
+            else if (!mcpi_is_names(item)) return "a member is not an array of strings";
+        return NULL;
+    default:
+        return NULL;
+    }
+}
+
+/* The types that a schema takes, as bits. */
+static unsigned char mcpi_types_of(mcpi_compiler *c, const mcp_json *v)
+{
+    static const char names[] = "null\0" "boolean\0" "number\0" "string\0" "array\0" "object\0" "integer\0";
+    unsigned bits = 0;
+    if (mcp_json_type(v) == MCP_JSON_ARRAY) {
+        mcp_json_each(item, v) {
+            if (mcp_json_type(item) != MCP_JSON_STRING) mcpi_refuse_schema(c, item, "not the name of a type");
+            else bits |= mcpi_types_of(c, item);
+        }
+    } else {
+        const char *s = mcp_json_str(v, "");
+        int i = mcp_json_size(v) == strlen(s) ? mcpi_word_of(names, s) : -1;
+        if (i >= 0) bits = 2u << i;
+        else if (mcp_json_type(v) == MCP_JSON_STRING)
+            mcpi_refuse_schema(c, v, "not the name of a type");
+        else mcpi_refuse_schema(c, v, "neither the name of a type nor an array of them");
+    }
+    return (unsigned char)bits;
+}
+
+/* The node's rule of this kind, added behind those that it has if it has none. */
+static mcpi_rule *mcpi_rule_have(mcpi_compiler *c, mcpi_node *x, int op, const mcp_json *src)
+{
+    mcpi_rule **at = op < MCPI_KW_REQUIRED ? &x->asserts : &x->rules;
+    while (*at && (*at)->op != op) at = &(*at)->next;
+    if (*at) return *at;
+    *at = (mcpi_rule *)mcpi_work_alloc(&c->work, sizeof **at);
+    if (!*at) return NULL;
+    (*at)->op = (unsigned char)op;
+    (*at)->src = src;
+    return *at;
+}
+
+/* A known name of the node, whose room has been made. */
+static mcpi_known *mcpi_known_have(mcpi_node *x, const char *text, size_t len)
+{
+    uint32_t i = mcpi_known_find(x, text, len);
+    mcpi_known *k;
+    if (i != MCPI_NONE) return &x->known[i];
+    k = &x->known[x->known_count++];
+    k->text = text;
+    k->len = len;
+    k->hash = mcpi_hash(text, len);
+    if (x->cells) {
+        for (i = k->hash & x->mask; x->cells[i]; i = (i + 1) & x->mask) { }
+        x->cells[i] = x->known_count;
+    }
+    return k;
+}
+
+static void mcpi_known_all(mcpi_node *x, const mcp_json *names)
+{
+    mcp_json_each(v, names)
+        if (mcp_json_type(v) == MCP_JSON_STRING) (void)mcpi_known_have(x, v->u.text, v->n);
+}
+
+/* The names of members that the node's keywords speak of. */
+static void mcpi_known_make(mcpi_compiler *c, mcpi_node *x, const mcp_json *const *kw)
+{
+    static const unsigned char maps[] = { MCPI_KW_MEMBERS, MCPI_KW_NEEDS, MCPI_KW_NEEDS_FIT, MCPI_KW_NEEDS_EITHER };
+    size_t most = mcp_json_size(kw[MCPI_KW_REQUIRED]), i, cells = 16;
+    for (i = 0; i < sizeof maps; i++)
+        mcp_json_each(v, kw[maps[i]]) most += 1 + (mcp_json_type(v) == MCP_JSON_ARRAY ? v->n : 0);
+    if (most == 0) return;
+    x->known = (mcpi_known *)mcpi_work_alloc(&c->work, most * sizeof *x->known);
+    if (x->known && most > 6) {
+        while (cells < 2 * most) cells *= 2;
+        x->mask = (uint32_t)(cells - 1);
+        x->cells = (uint32_t *)mcpi_work_alloc(&c->work, cells * sizeof *x->cells);
+    }
+    if (c->work.status != MCP_OK) return;
+    mcp_json_each(v, kw[MCPI_KW_MEMBERS]) {
+        mcpi_known *k = mcpi_known_have(x, v[-1].u.text, v[-1].n);
+        k->sub = mcpi_node_at(c, v, x->home);
+    }
+    mcp_json_each(v, kw[MCPI_KW_REQUIRED]) {
+        mcpi_known *k = mcpi_known_have(x, v->u.text, v->n);
+        x->required += !k->required;
+        k->required = true;
+    }
+    for (i = 1; i < sizeof maps; i++)
+        mcp_json_each(v, kw[maps[i]]) {
+            (void)mcpi_known_have(x, v[-1].u.text, v[-1].n);
+            if (mcp_json_type(v) == MCP_JSON_ARRAY) mcpi_known_all(x, v);
+        }
+}
+
+/* The children of an array or object that count: of equal keys the last one. NULL: no memory, or there are none. */
+static const mcp_json **mcpi_children_of(mcpi_compiler *c, const mcp_json *list, uint32_t *n)
+{
+    const mcp_json **at = (const mcp_json **)mcpi_work_alloc(&c->work, list->n * sizeof *at);
+    uint32_t *over = NULL, i = 0;
+    mcpi_set keys;
+    *n = 0;
+    if (mcp_json_type(list) == MCP_JSON_OBJECT && list->n > 1) {
+        over = (uint32_t *)mcpi_work_alloc(&c->work, list->n * sizeof *over);
+        if (!over || !mcpi_set_keys(&c->work, &keys, list, over, MCPI_OVER)) return NULL;
+    }
+    if (!at) return NULL;
+    mcp_json_each(v, list) {
+        if (!over || over[i] != MCPI_OVER) at[(*n)++] = v;
+        i++;
+    }
+    return at;
+}
+
+/* The nodes of an array or object of schemas. Arrays of names, which dependencies has too, go to the rule's needs. */
+static void mcpi_list_make(mcpi_compiler *c, mcpi_node *x, mcpi_rule *r, const mcp_json *list)
+{
+    uint32_t i, n = 0;
+    const mcp_json **at = r ? mcpi_children_of(c, list, &n) : NULL;
+    if (!at) return;
+    r->list = (mcpi_node **)mcpi_work_alloc(&c->work, n * sizeof *r->list);
+    r->needs = at;
+    for (i = 0; r->list && i < n; i++)
+        if (r->op == MCPI_KW_NEEDS || (r->op == MCPI_KW_NEEDS_EITHER && mcp_json_type(at[i]) == MCP_JSON_ARRAY))
+            r->needs[r->needs_count++] = at[i];
+        else r->list[r->n++] = mcpi_node_at(c, at[i], x->home);
+}
+
+/* A pattern, or NULL and a note that it is not enforced. */
+static const mcpi_pattern *mcpi_pattern_of(mcpi_compiler *c, const mcp_json *where, const char *text, size_t len)
+{
+    const char *why = NULL;
+    const mcpi_pattern *p = mcpi_pattern_compile(c->work.arena, text, len, &why);
+    mcpi_remark *note;
+    if (why == mcp_strerror(MCP_ERR_MEMORY)) c->work.status = MCP_ERR_MEMORY;
+    (void)mcpi_spend(&c->work, len / 16 + (p ? p->size / 4 : 0));      /* a few bytes can make a large program */
+    if (p || c->work.status != MCP_OK) return p;
+    note = (mcpi_remark *)mcpi_work_alloc(&c->work, sizeof *note);
+    if (!note) return NULL;
+    note->where = where;
+    note->why = why;
+    *c->notes_end = note;
+    c->notes_end = &note->next;
+    c->notes_count++;
+    return NULL;
+}
+
+static void mcpi_enum_make(mcpi_compiler *c, mcpi_rule *r)
+{
+    if (r->src->n <= 8 || !mcpi_set_make(&c->work, &r->set, r->src->n)) return;
+    mcp_json_each(v, r->src) {
+        uint32_t hash = mcpi_value_hash(&c->work, v, 0);
+        mcpi_cell *cell = mcpi_set_find(&c->work, &r->set, v, hash, 0);
+        if (!cell) return;
+        cell->v = v;
+        cell->hash = hash;
+    }
+}
+
+/* A count; more than anything can have is as good as any such number. */
+static uint64_t mcpi_count_of(const mcp_json *v)
+{
+    uint64_t n;
+    return mcp_json_uint(v, &n) ? n : UINT64_MAX;
+}
+
+static void mcpi_patterns_make(mcpi_compiler *c, mcpi_rule *r)
+{
+    uint32_t i;
+    if (!r->n) return;
+    r->patterns = (const mcpi_pattern **)mcpi_work_alloc(&c->work, r->n * sizeof *r->patterns);
+    for (i = 0; r->patterns && i < r->n; i++) {
+        const mcp_json *v = r->list[i] ? r->list[i]->src : NULL;
+        if (v) r->patterns[i] = mcpi_pattern_of(c, v, v[-1].u.text, v[-1].n);
+    }
+}
+
+/* A reference, to be resolved when all identifiers are known. */
+static void mcpi_ref_add(mcpi_compiler *c, mcpi_rule *r, const mcpi_home *home)
+{
+    mcpi_pending_ref *ref = (mcpi_pending_ref *)mcpi_work_alloc(&c->work, sizeof *ref);
+    if (!ref) return;
+    ref->rule = r;
+    ref->home = home;
+    ref->next = c->refs;
+    c->refs = ref;
+}
+
+/* Turns one keyword into a rule, or into its part of one. */
+static void mcpi_keyword_compile(mcpi_compiler *c, mcpi_node *x, int op, const mcp_json *const *kw)
+{
+    const mcp_json *v = kw[op];
+    int is = mcpi_keywords[op].is;
+    bool list = mcp_json_type(v) == MCP_JSON_ARRAY;
+    mcpi_node *sub = NULL;
+    mcpi_rule *r;
+    if (is == MCPI_IS_SCHEMA || (is == MCPI_IS_SCHEMA_OR_LIST && !list)) sub = mcpi_node_at(c, v, x->home);
+    if (op == MCPI_KW_TYPE) x->types = mcpi_types_of(c, v);
+    if (op == MCPI_KW_DEFS || op == MCPI_KW_DEFINITIONS) mcp_json_each(item, v) (void)mcpi_node_at(c, item, x->home);
+    if (mcpi_keywords[op].rule == MCPI_KW_NONE || (op == MCPI_KW_UNIQUE && !mcp_json_bool(v, false))) return;
+    if ((op == MCPI_KW_THEN || op == MCPI_KW_ELSE) && !kw[MCPI_KW_IF]) return;
+    if (op == MCPI_KW_REST7 && mcp_json_type(kw[MCPI_KW_ITEMS7]) != MCP_JSON_ARRAY) return;
+    r = mcpi_rule_have(c, x, mcpi_keywords[op].rule, v);
+    if (!r) return;
+    switch (op) {
+    case MCPI_KW_ENUM:
+        mcpi_enum_make(c, r);
+        break;
+    case MCPI_KW_MULTIPLE: case MCPI_KW_MAXIMUM: case MCPI_KW_MINIMUM: case MCPI_KW_BELOW: case MCPI_KW_ABOVE:
+        r->small = mcpi_small(v, &r->number);
+        r->strict = op == MCPI_KW_BELOW || op == MCPI_KW_ABOVE ||
+                    mcp_json_bool(kw[op == MCPI_KW_MAXIMUM ? MCPI_KW_BELOW4 : MCPI_KW_ABOVE4], false);
+        break;
+    case MCPI_KW_PATTERN:
+        r->patterns = (const mcpi_pattern **)mcpi_work_alloc(&c->work, sizeof *r->patterns);
+        if (r->patterns) *r->patterns = mcpi_pattern_of(c, v, v->u.text, v->n);
+        break;
+    case MCPI_KW_MAX_MEMBERS: case MCPI_KW_MIN_MEMBERS:
+        x->distinct = true;
+        /* fall through */
+    case MCPI_KW_MAX_LENGTH: case MCPI_KW_MIN_LENGTH: case MCPI_KW_MAX_ITEMS: case MCPI_KW_MIN_ITEMS:
+        r->max = mcpi_count_of(v);
+        break;
+    case MCPI_KW_MEMBERS:
+        r->properties = v;
+        break;
+    case MCPI_KW_PATTERNS:
+        r->src = v;
+        x->distinct = true;
+        mcpi_list_make(c, x, r, v);
+        mcpi_patterns_make(c, r);
+        break;
+    case MCPI_KW_CONTAINS:
+        r->least = kw[MCPI_KW_MIN_CONTAINS];
+        r->most = kw[MCPI_KW_MAX_CONTAINS];
+        r->min = r->least ? mcpi_count_of(r->least) : 1;
+        r->max = r->most ? mcpi_count_of(r->most) : UINT64_MAX;
+        r->sub = sub;
+        break;
+    case MCPI_KW_REF: case MCPI_KW_DYNAMIC_REF: case MCPI_KW_RECURSIVE_REF:
+        mcpi_ref_add(c, r, x->home);
+        break;
+    case MCPI_KW_ALL: case MCPI_KW_ANY: case MCPI_KW_ONE: case MCPI_KW_PREFIX: case MCPI_KW_NEEDS:
+    case MCPI_KW_NEEDS_FIT: case MCPI_KW_NEEDS_EITHER:
+        mcpi_list_make(c, x, r, v);
+        break;
+    case MCPI_KW_THEN:
+        r->yes = sub;
+        break;
+    case MCPI_KW_ELSE:
+        r->no = sub;
+        break;
+    case MCPI_KW_ITEMS7:
+        if (list) mcpi_list_make(c, x, r, v);
+        /* fall through */
+    default:
+        r->sub = sub;
+        x->tracks = x->tracks || op == MCPI_KW_LEFT_ITEMS || op == MCPI_KW_LEFT_MEMBERS;
+        if ((op == MCPI_KW_ADDITIONAL || op == MCPI_KW_LEFT_MEMBERS) && mcp_json_type(v) != MCP_JSON_BOOL)
+            x->distinct = true;
+    }
+}
+
+static void mcpi_node_fill(mcpi_compiler *c, mcpi_node *x)
+{
+    const mcp_json *kw[MCPI_KEYWORD_COUNT];
+    const char *fault;
+    int op;
+    if (mcp_json_type(x->src) == MCP_JSON_BOOL) {
+        if (x->src == c->root) mcpi_identify(c, x);
+        if (!mcp_json_bool(x->src, true)) x->types = 0;
+        return;
+    }
+    if (mcp_json_type(x->src) != MCP_JSON_OBJECT) {
+        mcpi_refuse_schema(c, x->src, mcp_json_type(x->src) == MCP_JSON_ARRAY && x->home && x->home->dialect == MCPI_D20
+            ? "not a schema; the tuple of older drafts is prefixItems now, or $schema has to name the draft"
+            : "not a schema: neither an object nor true or false");
+        return;
+    }
+    mcpi_identify(c, x);
+    if (!mcpi_spend(&c->work, x->src->n)) return;
+    memset(kw, 0, sizeof kw);
+    mcp_json_each(v, x->src) {
+        op = mcpi_keyword_of(v[-1].u.text, v[-1].n, x->home->dialect);
+        if (op >= 0) kw[op] = v;
+    }
+    for (op = 0; op < MCPI_KEYWORD_COUNT; op++) {
+        fault = kw[op] ? mcpi_misfit(c, kw[op], mcpi_keywords[op].is) : NULL;
+        if (fault) { mcpi_refuse_schema(c, kw[op], fault); return; }
+    }
+    if (x->home->dialect <= MCPI_D7 && kw[MCPI_KW_REF]) {  /* what stands beside it does not count */
+        mcpi_keyword_compile(c, x, MCPI_KW_REF, kw);
+        return;
+    }
+    mcpi_known_make(c, x, kw);
+    for (op = 0; op < MCPI_KEYWORD_COUNT && c->work.status == MCP_OK; op++)
+        if (kw[op]) mcpi_keyword_compile(c, x, op, kw);
+}
+
+/* -- references ---------------------------------------------------------------------------------------------------------- */
+
+static uint32_t mcpi_member_hash(const mcpi_compiler *c, const mcp_json *parent, const char *key, size_t len)
+{
+    return (mcpi_hash(key, len) + (uint32_t)(parent - c->root) * UINT32_C(0x9E3779B1)) & c->mask;
+}
+
+/* All members of all objects of the schema, so that a long one is not walked for each pointer into it. */
+static bool mcpi_links_make(mcpi_compiler *c)
+{
+    size_t cells = 16, i;
+    if (c->link) return true;
+    while (cells < c->span) cells *= 2;
+    c->mask = (uint32_t)(cells - 1);
+    c->first = (uint32_t *)mcpi_work_alloc(&c->work, cells * sizeof *c->first);
+    c->link = (mcpi_chained *)mcpi_work_alloc(&c->work, c->span * sizeof *c->link);
+    if (!c->first || !c->link) return false;
+    for (i = 0; i < c->span; i++) {
+        const mcp_json *parent = c->root + i, *k;
+        uint32_t left, h;
+        if (mcp_json_type(parent) != MCP_JSON_OBJECT) continue;
+        mcpi_each_key(k, left, parent) {
+            h = mcpi_member_hash(c, parent, k->u.text, k->n);
+            c->link[k - c->root].parent = (uint32_t)i;
+            c->link[k - c->root].next = c->first[h];
+            c->first[h] = (uint32_t)(k - c->root);
+        }
+    }
+    return true;
+}
+
+/* The member of this name; the last of equal ones, which is the first in its chain. */
+static const mcp_json *mcpi_linked(mcpi_compiler *c, const mcp_json *parent, const char *key, size_t len)
+{
+    uint32_t i;
+    for (i = c->first[mcpi_member_hash(c, parent, key, len)]; i && mcpi_spend(&c->work, 1); i = c->link[i].next) {
+        const mcp_json *k = c->root + i;
+        if (c->link[i].parent == (uint32_t)(parent - c->root) && k->n == len && memcmp(k->u.text, key, len) == 0)
+            return k + 1;
+    }
+    return NULL;
+}
+
+/* Takes the percent signs out of a fragment, and returns its length; MCP_NTS: there is one that says nothing. */
+static size_t mcpi_fragment_decode(char *s, size_t n)
+{
+    size_t from, to = 0;
+    for (from = 0; from < n; from++) {
+        if (s[from] != '%') { s[to++] = s[from]; continue; }
+        if (n - from < 3 || mcpi_hex(s[from + 1]) < 0 || mcpi_hex(s[from + 2]) < 0) return MCP_NTS;
+        s[to++] = (char)(mcpi_hex(s[from + 1]) << 4 | mcpi_hex(s[from + 2]));
+        from += 2;
+    }
+    return to;
+}
+
+/* Takes the escapes out of a pointer's token. */
+static size_t mcpi_token_decode(char *s, size_t n)
+{
+    size_t from, to = 0;
+    for (from = 0; from < n; from++) {
+        char c = s[from];
+        if (c == '~') {
+            if (++from == n || (s[from] != '0' && s[from] != '1')) return MCP_NTS;
+            c = s[from] == '0' ? '~' : '/';
+        }
+        s[to++] = c;
+    }
+    return to;
+}
+
+/* Follows a JSON pointer from the root of a resource. *home becomes the resource that the place belongs to. */
+static const mcp_json *mcpi_pointer(mcpi_compiler *c, const mcpi_home **home, char *p, size_t n)
+{
+    const mcp_json *v = (*home)->root->src;
+    size_t end, len;
+    if (!mcpi_links_make(c)) return NULL;
+    for (; v && n; p += end, n -= end) {
+        for (end = 1; end < n && p[end] != '/'; end++) { }
+        if (mcp_json_type(v) == MCP_JSON_ARRAY) {
+            uint64_t i = mcpi_token_index(p + 1, p + end);
+            if (i >= v->n || !mcpi_spend(&c->work, (size_t)i)) return NULL;
+            for (v = mcp_json_first(v); i; i--) v = mcp_json_next(v);
+        } else {
+            len = mcpi_token_decode(p + 1, end - 1);
+            if (len == MCP_NTS || mcp_json_type(v) != MCP_JSON_OBJECT) return NULL;
+            v = mcpi_linked(c, v, p + 1, len);
+        }
+        if (v && c->at[v - c->root]) *home = c->at[v - c->root]->home;
+    }
+    return v;
+}
+
+static void mcpi_ref_resolve(mcpi_compiler *c, const mcpi_pending_ref *ref)
+{
+    mcpi_rule *r = ref->rule;
+    const char *s = r->src->u.text, *hash = (const char *)memchr(s, '#', r->src->n);
+    const mcpi_home *home = ref->home;
+    const mcpi_ident *x;
+    const mcp_json *v = NULL;
+    mcpi_mark mark = mcpi_mark_set(c->work.arena);
+    char buf[MCPI_URI_LONGEST], *fragment;
+    size_t len = hash ? (size_t)(hash - s) : r->src->n, n = hash ? r->src->n - len - 1 : 0;
+    if (len) {
+        len = mcpi_uri_join(buf, home->uri, home->len, s, len);
+        home = len == MCP_NTS ? NULL : mcpi_home_of(c->schema, buf, len);
+    }
+    if (!home) {
+        mcpi_refuse_schema(c, r->src, "no part of this schema has that URI, and nothing is fetched");
+        return;
+    }
+    fragment = (char *)mcpi_work_alloc(&c->work, n + 1);
+    if (!fragment) return;
+    if (n) memcpy(fragment, hash + 1, n);
+    n = mcpi_fragment_decode(fragment, n);
+    if (n == 0 || (n != MCP_NTS && *fragment == '/')) v = mcpi_pointer(c, &home, fragment, n);
+    else if (n != MCP_NTS) {
+        x = mcpi_ident_of(c->schema, home, fragment, n, r->op == MCPI_KW_DYNAMIC_REF);
+        r->strict = x && r->op == MCPI_KW_DYNAMIC_REF;
+        if (!x) x = mcpi_ident_of(c->schema, home, fragment, n, false);
+        if (x) v = x->node->src;
+        if (x) home = x->home;
+    }
+    if (r->op == MCPI_KW_RECURSIVE_REF) r->strict = mcpi_ident_of(c->schema, home, "#", 1, true) != NULL;
+    mcpi_mark_back(c->work.arena, &mark);
+    if (v) r->sub = mcpi_node_at(c, v, home);
+    else mcpi_refuse_schema(c, r->src, "it leads to nothing in this schema");
+}
+
+/* The places that are not enforced, as lines: the first of them, since each is looked for from the root. */
+static const char *mcpi_notes_make(mcpi_compiler *c)
+{
+    enum { LINE = 300, MOST = 100 };
+    const mcpi_remark *note;
+    size_t left = c->notes_count < MOST ? c->notes_count : MOST, cap = (left + 1) * LINE + 1, end;
+    mcpi_said t;
+    mcpi_said_in(&t, (char *)mcpi_work_alloc(&c->work, cap), cap);
+    for (note = c->notes; t.buf && note && left; note = note->next, left--) {
+        end = t.len + LINE - 1;
+        t.cap = end + 1;
+        mcpi_say_place(&t, c->root, note->where);
+        mcpi_say_words(&t, " is not enforced: ");
+        mcpi_say_words(&t, note->why);
+        if (t.full) mcpi_say_mend(&t);
+        t.full = false;
+        t.buf[t.len++] = '\n';
+    }
+    if (t.buf && c->notes_count > MOST) {
+        t.cap = cap;
+        mcpi_say_words(&t, "and so in more places: ");
+        mcpi_say_number(&t, c->notes_count - MOST, false);
+        t.buf[t.len++] = '\n';
+    }
+    return t.buf;
+}
+
+/* Nodes that say no more than nearly all nodes of tools do: types and assertions, members by their names, one kind of
+   items, alternatives and references, and below that only nodes of this kind, at most MCPI_FLAT_HIGHEST deep. They are
+   checked without frames. `height` is more than any node below has. */
+enum { MCPI_FLAT_HIGHEST = 8, MCPI_FLAT_NAMES = 64 };
+
+static bool mcpi_flat_below(const mcpi_node *x, unsigned char height)
+{
+    return !x || (x->height && x->height < height);
+}
+
+static bool mcpi_flat_rule(const mcpi_rule *r, unsigned char height)
+{
+    uint32_t i;
+    switch (r->op) {
+    case MCPI_KW_MEMBERS: case MCPI_KW_ITEMS: case MCPI_KW_REF:
+        return r->n == 0 && mcpi_flat_below(r->sub, height);
+    case MCPI_KW_ALL: case MCPI_KW_ANY: case MCPI_KW_ONE:
+        for (i = 0; i < r->n; i++) if (!mcpi_flat_below(r->list[i], height)) return false;
+        return true;
+    default:
+        return r->op == MCPI_KW_REQUIRED;
+    }
+}
+
+static void mcpi_flat_find(mcpi_node *x, unsigned char height)
+{
+    const mcpi_rule *r;
+    uint32_t i;
+    if (x->height || x->distinct || x->known_count > MCPI_FLAT_NAMES) return;
+    for (i = 0; i < x->known_count; i++) if (!mcpi_flat_below(x->known[i].sub, height)) return;
+    for (r = x->rules; r; r = r->next) if (!mcpi_flat_rule(r, height)) return;
+    for (r = x->rules; r; r = r->next) if (r->op == MCPI_KW_MEMBERS) x->rest = r->sub;
+    x->height = height;
+}
+
+static bool mcpi_schema_build(mcpi_compiler *c)
+{
+    unsigned char height;
+    mcp_schema *s = c->schema = (mcp_schema *)mcpi_work_alloc(&c->work, sizeof *s);
+    size_t cells = 4;
+    while (cells < c->span / 16) cells *= 2;
+    c->at = (mcpi_node **)mcpi_work_alloc(&c->work, c->span * sizeof *c->at);
+    if (!s || !c->at) return false;
+    s->mask = (uint32_t)(cells - 1);
+    s->idents = (mcpi_ident **)mcpi_work_alloc(&c->work, cells * sizeof *s->idents);
+    if (!s->idents) return false;
+    s->root = mcpi_node_at(c, c->root, NULL);
+    c->filled = s->root;
+    while (c->filled && c->work.status == MCP_OK) {
+        mcpi_node *x;
+        for (x = c->filled; x && c->work.status == MCP_OK; x = x->next) { c->filled = x; mcpi_node_fill(c, x); }
+        for (; c->refs && c->work.status == MCP_OK; c->refs = c->refs->next) mcpi_ref_resolve(c, c->refs);
+        if (c->filled) c->filled = c->filled->next;
+    }
+    for (height = 1; MCPI_FAST && height <= MCPI_FLAT_HIGHEST && c->work.status == MCP_OK; height++) {
+        mcpi_node *x;
+        for (x = s->root; x; x = x->next) mcpi_flat_find(x, height);
+    }
+    if (c->work.status == MCP_OK) s->notes = mcpi_notes_make(c);
+    return c->work.status == MCP_OK;
+}
+
+static int mcpi_schema_check(const mcp_schema *s, const mcp_json *value, mcp_arena *scratch, mcp_writer *errors,
+                             int max_errors, bool lines);
+
+/* The same as mcp_schema_compile; *status tells a refusal (MCP_ERR_ARGUMENT, MCP_ERR_LIMIT) from MCP_ERR_MEMORY. */
+static const mcp_schema *mcpi_schema_compile(mcp_arena *a, const mcp_json *schema, const char **why, int *status)
+{
+    mcpi_compiler c;
+    memset(&c, 0, sizeof c);
+    *status = MCP_ERR_ARGUMENT;
+    if (why) *why = "there is no schema";
+    if (!a || !schema) return NULL;
+    c.root = schema;
+    c.span = (size_t)(mcpi_behind(schema) - schema);
+    c.work.arena = a;
+    c.work.left = MCPI_STEPS + MCPI_STEPS_EACH * (uint64_t)c.span;
+    c.notes_end = &c.notes;
+    if (mcpi_schema_build(&c)) { c.schema->check = mcpi_schema_check; *status = MCP_OK; return c.schema; }
+    *status = c.work.status;
+    if (why) *why = c.why ? c.why : c.work.status == MCP_ERR_LIMIT ? "too much work to compile" : mcp_strerror(*status);
+    return NULL;
+}
+
+const mcp_schema *mcp_schema_compile(mcp_arena *a, const mcp_json *schema, const char **why)
+{
+    int status;
+    return mcpi_schema_compile(a, schema, why, &status);
+}
+
+const char *mcp_schema_notes(const mcp_schema *s)
+{
+    return s ? s->notes : "";
+}
+
+/* -- checking ------------------------------------------------------------------------------------------------------------ */
+
+/* How a frame's value stands to the one before: itself, a member or item of it, the name of a member. */
+enum { MCPI_SAME, MCPI_CHILD, MCPI_NAME };
+/* What becomes of a fault: the frame ends; it is weighed (to find the alternative that is nearest); it is told. */
+enum { MCPI_QUIET, MCPI_WEIGH, MCPI_TELL };
+enum { MCPI_FITS_NOT, MCPI_FITS, MCPI_PUSHED };
+enum { MCPI_VISITS_MAX = 4000 };
+/* What an alternative weighs that was not meant: the value has another type or is another constant; or a member of it
+   is another constant, as where `kind` tells the alternatives apart. All other faults together weigh less. */
+enum { MCPI_STRANGER = 100000, MCPI_OTHER_KIND = 100 };
+
+/* A node that is held against a value, and is not done. */
+typedef struct mcpi_visit {
+    struct mcpi_visit *up;
+    const struct mcpi_visit *outer;         /* the one from which this resource was entered */
+    const mcpi_node *node;
+    const mcp_json *v;
+    const mcp_json *via;                    /* the keyword's value in the schema that led here from `up` */
+    uint32_t nth, item;                     /* which of its list; which item v is */
+    unsigned char place, mode;
+    bool ok, told, kinds;                   /* told: faults of alternatives are being told, or were; kinds: only those
+                                               of their kind */
+    mcpi_mark mark;
+    const mcpi_rule *rule;                  /* the applicator at work, and how far it is: */
+    const mcp_json *child;                  /* the member or item at hand, ... */
+    uint32_t i, j, count;                   /* ... its number, a number in a list; hits so far */
+    uint32_t *weights;                      /* of alternatives */
+    uint32_t *known;                        /* for each member: a known name, MCPI_NONE or MCPI_OVER */
+    uint32_t *seen, required, members;      /* bits of the known names that are there; how many required; of all */
+    uint32_t *marks;                        /* bits of the children that were evaluated; NULL: nobody asks */
+} mcpi_visit;
+
+typedef struct mcpi_checker {
+    mcpi_work work;
+    const mcp_schema *schema;
+    mcpi_visit *top;
+    int visits;
+    mcpi_visit next;                        /* what is to be applied next: node, v, via, nth, item, place, mode */
+    const mcpi_visit *weighed;              /* whose alternatives are weighed */
+    uint32_t weight;
+    mcp_writer *errors; bool lines;         /* lines of text; else objects */
+    int told, most;
+    uint32_t *hashes;                       /* of the sentences told */
+} mcpi_checker;
+
+static void mcpi_tell(mcpi_checker *k, mcpi_visit *f, const mcpi_rule *r, int op, const mcp_json *what);
+
+static bool mcpi_bit(const uint32_t *bits, uint32_t i) { return bits[i / 32] >> i % 32 & 1; }
+static void mcpi_bit_set(uint32_t *bits, uint32_t i) { bits[i / 32] |= UINT32_C(1) << i % 32; }
+
+/* A fault of the frame's value. op: the keyword; what: the member, item or part of it that it is about. */
+static void mcpi_fault(mcpi_checker *k, mcpi_visit *f, const mcpi_rule *r, int op, const mcp_json *what)
+{
+    f->ok = false;
+    if (f->mode != MCPI_QUIET) mcpi_tell(k, f, r, op, what);
+}
+
+static bool mcpi_type_fits(mcpi_work *w, const mcpi_node *x, const mcp_json *v)
+{
+    if (x->types >> (v->tag & MCPI_TYPE) & 1) return true;
+    return x->types & MCPI_WHOLE && mcp_json_type(v) == MCP_JSON_NUMBER &&
+           mcpi_number_whole(w, v, x->home->dialect == MCPI_D4);
+}
+
+static uint64_t mcpi_code_points(const mcp_json *v)
+{
+    size_t i;
+    uint64_t n = 0;
+    for (i = 0; i < v->n; i++) n += (v->u.text[i] & 0xC0) != 0x80;
+    return n;
+}
+
+/* Compares a length, told in bytes when that suffices. */
+static bool mcpi_length_fits(mcpi_work *w, const mcpi_rule *r, const mcp_json *v)
+{
+    bool most = r->op == MCPI_KW_MAX_LENGTH;
+    if (most ? v->n <= r->max : v->n < r->max) return most;
+    if (!mcpi_spend(w, v->n / 16)) return false;
+    return most ? mcpi_code_points(v) <= r->max : mcpi_code_points(v) >= r->max;
+}
+
+static int mcpi_limit_compare(mcpi_work *w, const mcpi_rule *r, const mcp_json *v)
+{
+    int64_t n;
+    if (r->small && mcpi_small(v, &n)) return n < r->number ? -1 : n > r->number;
+    return mcpi_number_compare(w, v, r->src);
+}
+
+/* The first of two items that are equal, with the second one in *again; NULL: all are different. */
+static const mcp_json *mcpi_twice(mcpi_work *w, const mcp_json *v, const mcp_json **again)
+{
+    mcpi_mark mark = mcpi_mark_set(w->arena);
+    const mcp_json *first = NULL;
+    mcpi_set set;
+    if (v->n < 2 || !mcpi_set_make(w, &set, v->n)) return NULL;
+    mcp_json_each(item, v) {
+        uint32_t hash = mcpi_value_hash(w, item, 0);
+        mcpi_cell *c = mcpi_set_find(w, &set, item, hash, 0);
+        if (!c) break;
+        if (c->v) { first = c->v; *again = item; break; }
+        c->v = item;
+        c->hash = hash;
+    }
+    mcpi_mark_back(w->arena, &mark);
+    return first;
+}
+
+static bool mcpi_listed(mcpi_work *w, const mcpi_rule *r, const mcp_json *v)
+{
+    if (r->set.cell) {
+        mcpi_cell *c = mcpi_set_find(w, &r->set, v, mcpi_value_hash(w, v, 0), 0);
+        return c && c->v;
+    }
+    mcp_json_each(item, r->src)
+        if (mcpi_same(w, item, v, 0)) return true;
+    return false;
+}
+
+static bool mcpi_pattern_fits(mcpi_work *w, const mcpi_pattern *p, const char *s, size_t n)
+{
+    mcpi_mark mark = mcpi_mark_set(w->arena);
+    uint64_t left, most;
+    int found;
+    if (!p) return true;
+    if (!mcpi_spend(w, 1 + (p->size + p->cells) / 64)) return false;
+    left = most = w->left * MCPI_PATTERN_STEPS;
+    found = mcpi_pattern_find(p, s, n, w->arena, &left);
+    mcpi_mark_back(w->arena, &mark);
+    if (found < 0) w->status = found;
+    w->left -= (most - left) / MCPI_PATTERN_STEPS;
+    return found > 0;
+}
+
+/* Does the value fit an assertion? Each looks at one type of value, and takes all others. */
+static bool mcpi_assert_fits(mcpi_work *w, const mcpi_rule *r, const mcp_json *v)
+{
+    mcp_type t = mcp_json_type(v);
+    const mcp_json *again;
+    switch (r->op) {
+    case MCPI_KW_ENUM:     return mcpi_listed(w, r, v);
+    case MCPI_KW_CONST:    return mcpi_same(w, r->src, v, 0);
+    case MCPI_KW_MULTIPLE: return t != MCP_JSON_NUMBER || mcpi_number_multiple(w, v, r->src);
+    case MCPI_KW_MAXIMUM: case MCPI_KW_BELOW:
+        return t != MCP_JSON_NUMBER || mcpi_limit_compare(w, r, v) < !r->strict;
+    case MCPI_KW_MINIMUM: case MCPI_KW_ABOVE:
+        return t != MCP_JSON_NUMBER || mcpi_limit_compare(w, r, v) > -!r->strict;
+    case MCPI_KW_MAX_LENGTH: case MCPI_KW_MIN_LENGTH:
+        return t != MCP_JSON_STRING || mcpi_length_fits(w, r, v);
+    case MCPI_KW_PATTERN:  return t != MCP_JSON_STRING || mcpi_pattern_fits(w, *r->patterns, v->u.text, v->n);
+    case MCPI_KW_MAX_ITEMS: return t != MCP_JSON_ARRAY || v->n <= r->max;
+    case MCPI_KW_MIN_ITEMS: return t != MCP_JSON_ARRAY || v->n >= r->max;
+    default:               return t != MCP_JSON_ARRAY || !mcpi_twice(w, v, &again);     /* uniqueItems */
+    }
+}
+
+/* Which known names an object's members have. Where a key comes twice, the last one counts. */
+static void mcpi_survey(mcpi_checker *k, mcpi_visit *f)
+{
+    const mcpi_node *x = f->node;
+    const mcp_json *key;
+    uint32_t left, i = 0, n = f->v->n;
+    bool again = false;
+    mcpi_set set;
+    f->members = n;
+    if (!mcpi_spend(&k->work, n)) return;
+    f->seen = (uint32_t *)mcpi_work_alloc(&k->work, (x->known_count / 32 + 1) * sizeof *f->seen);
+    f->known = (uint32_t *)mcpi_work_alloc(&k->work, n * sizeof *f->known);
+    if (!f->seen || !f->known) return;
+    mcpi_each_key(key, left, f->v) {
+        uint32_t at = f->known[i++] = mcpi_known_find(x, key->u.text, key->n);
+        if (at == MCPI_NONE) continue;
+        if (mcpi_bit(f->seen, at)) { again = true; continue; }
+        mcpi_bit_set(f->seen, at);
+        f->required += x->known[at].required;
+    }
+    if (x->distinct && n > 1) {
+        mcpi_mark mark = mcpi_mark_set(k->work.arena);
+        if (mcpi_set_keys(&k->work, &set, f->v, f->known, MCPI_OVER)) f->members = set.count;
+        mcpi_mark_back(k->work.arena, &mark);
+    } else if (again) {
+        memset(f->seen, 0, (x->known_count / 32 + 1) * sizeof *f->seen);
+        for (i = n; i--; ) {
+            uint32_t at = f->known[i];
+            if (at == MCPI_NONE) continue;
+            if (mcpi_bit(f->seen, at)) f->known[i] = MCPI_OVER;
+            else mcpi_bit_set(f->seen, at);
+        }
+    }
+}
+
+static bool mcpi_has(const mcpi_visit *f, const char *name, size_t len)
+{
+    uint32_t at = mcpi_known_find(f->node, name, len);
+    return at != MCPI_NONE && mcpi_bit(f->seen, at);
+}
+
+static int mcpi_flat(mcpi_work *w, const mcpi_node *x, const mcp_json *v);
+
+static int mcpi_flat_members(mcpi_work *w, const mcpi_node *x, const mcp_json *v)
+{
+    const mcp_json *k;
+    uint64_t seen = 0;
+    uint32_t left, required = 0, at = MCPI_NONE;
+    int verdict = MCPI_FITS;
+    if (!mcpi_spend(w, v->n)) return MCPI_FITS_NOT;
+    mcpi_each_key(k, left, v) {
+        uint32_t next = at + 1;             /* members often come in the order in which the schema has them */
+        const mcpi_node *sub = x->rest;
+        if (next < x->known_count && x->known[next].len == k->n && memcmp(x->known[next].text, k->u.text, k->n) == 0)
+            at = next;
+        else at = mcpi_known_find(x, k->u.text, k->n);
+        if (at != MCPI_NONE) {
+            if (seen >> at & 1) return MCPI_PUSHED;
+            seen |= UINT64_C(1) << at;
+            required += x->known[at].required;
+            sub = x->known[at].sub;
+        }
+        if (sub && verdict == MCPI_FITS) verdict = mcpi_flat(w, sub, k + 1);    /* a key may still come again */
+    }
+    return verdict == MCPI_FITS && required < x->required ? MCPI_FITS_NOT : verdict;
+}
+
+static int mcpi_flat_rule_fits(mcpi_work *w, const mcpi_rule *r, const mcp_json *v)
+{
+    uint32_t i, count = 0;
+    int verdict = MCPI_FITS;
+    switch (r->op) {
+    case MCPI_KW_REF:
+        return mcpi_flat(w, r->sub, v);
+    case MCPI_KW_ITEMS:
+        if (mcp_json_type(v) == MCP_JSON_ARRAY && r->sub)
+            for (v = mcp_json_first(v); v && verdict == MCPI_FITS; v = mcp_json_next(v)) verdict = mcpi_flat(w, r->sub, v);
+        return verdict;
+    case MCPI_KW_ALL:
+        for (i = 0; i < r->n && verdict == MCPI_FITS; i++) verdict = mcpi_flat(w, r->list[i], v);
+        return verdict;
+    case MCPI_KW_ANY: case MCPI_KW_ONE:
+        for (i = 0; i < r->n && verdict != MCPI_PUSHED && count < 1u + (r->op == MCPI_KW_ONE); i++) {
+            verdict = mcpi_flat(w, r->list[i], v);
+            count += verdict == MCPI_FITS;
+        }
+        return verdict == MCPI_PUSHED ? verdict : count == 1 ? MCPI_FITS : MCPI_FITS_NOT;
+    default:
+        return verdict;
+    }
+}
+
+/* The verdict on a value of a node that has a height; MCPI_PUSHED: a key came twice, and so it takes frames to know. As
+   the height is bounded, so is the recursion. */
+static int mcpi_flat(mcpi_work *w, const mcpi_node *x, const mcp_json *v)
+{
+    const mcpi_rule *r;
+    int verdict = MCPI_FITS;
+    if (!mcpi_spend(w, 1) || !mcpi_type_fits(w, x, v)) return MCPI_FITS_NOT;
+    for (r = x->asserts; r; r = r->next) if (!mcpi_assert_fits(w, r, v)) return MCPI_FITS_NOT;
+    if (mcp_json_type(v) == MCP_JSON_OBJECT && (x->known || x->rest)) verdict = mcpi_flat_members(w, x, v);
+    for (r = x->rules; r && verdict == MCPI_FITS; r = r->next) verdict = mcpi_flat_rule_fits(w, r, v);
+    return verdict;
+}
+
+/* Applies k->next: the verdict, or MCPI_PUSHED when that takes a frame. */
+static int mcpi_apply(mcpi_checker *k)
+{
+    const mcpi_visit *n = &k->next;
+    const mcpi_node *x = n->node;
+    const mcpi_rule *r;
+    mcpi_visit *f, *up = k->top;
+    mcpi_mark mark = mcpi_mark_set(k->work.arena);
+    bool ok;
+    if (!mcpi_spend(&k->work, 1)) return MCPI_FITS_NOT;
+    if (MCPI_FAST && x->height && n->mode == MCPI_QUIET && !(n->place == MCPI_SAME && up && up->marks)) {
+        int verdict = mcpi_flat(&k->work, x, n->v);
+        if (verdict != MCPI_PUSHED) return verdict;
+    }
+    ok = mcpi_type_fits(&k->work, x, n->v);
+    for (r = x->asserts; r && ok; r = r->next) ok = mcpi_spend(&k->work, 1) && mcpi_assert_fits(&k->work, r, n->v);
+    if (ok ? !x->rules : n->mode == MCPI_QUIET) return ok ? MCPI_FITS : MCPI_FITS_NOT;
+    if (k->visits == MCPI_VISITS_MAX) k->work.status = MCP_ERR_LIMIT;
+    f = (mcpi_visit *)mcpi_work_alloc(&k->work, sizeof *f);
+    if (!f) return MCPI_FITS_NOT;
+    *f = *n;
+    f->up = up;
+    f->outer = up && up->node->home == x->home ? up->outer : up;
+    f->mark = mark;
+    f->ok = true;
+    f->rule = x->rules;
+    k->top = f;
+    k->visits++;
+    if (!ok) {                              /* once more, to tell */
+        if (!mcpi_type_fits(&k->work, x, f->v)) {
+            mcpi_fault(k, f, NULL, MCPI_KW_TYPE, NULL);
+            f->rule = NULL;
+        } else
+            for (r = x->asserts; r; r = r->next)
+                if (!mcpi_assert_fits(&k->work, r, f->v)) mcpi_fault(k, f, r, r->op, NULL);
+    }
+    if (f->rule && mcpi_is_container(f->v) && f->v->n && (x->tracks || (n->place == MCPI_SAME && up && up->marks)))
+        f->marks = (uint32_t *)mcpi_work_alloc(&k->work, (f->v->n / 32 + 1) * sizeof *f->marks);
+    if (f->rule && mcp_json_type(f->v) == MCP_JSON_OBJECT && (x->known || x->distinct)) mcpi_survey(k, f);
+    return MCPI_PUSHED;
+}
+
+/* Takes the top frame off, and gives its verdict. What it evaluated of the same value goes to the one below. */
+static int mcpi_pop(mcpi_checker *k)
+{
+    mcpi_visit *f = k->top, *up = f->up;
+    uint32_t i, words = f->v->n / 32 + 1;
+    if (f->ok && f->marks && f->place == MCPI_SAME && up && up->marks && up->rule->op != MCPI_KW_NOT &&
+        mcpi_spend(&k->work, words / 16))
+        for (i = 0; i < words; i++) up->marks[i] |= f->marks[i];
+    k->top = up;
+    k->visits--;
+    mcpi_mark_back(k->work.arena, &f->mark);
+    return f->ok ? MCPI_FITS : MCPI_FITS_NOT;
+}
+
+/* The outermost resource on the way here that has a dynamic anchor of this name. */
+static const mcpi_node *mcpi_dynamic(mcpi_checker *k, const mcpi_visit *f, const mcpi_rule *r)
+{
+    const char *name = r->op == MCPI_KW_RECURSIVE_REF ? "#" : (const char *)memchr(r->src->u.text, '#', r->src->n) + 1;
+    size_t len = r->op == MCPI_KW_RECURSIVE_REF ? 1 : (size_t)(r->src->u.text + r->src->n - name);
+    const mcpi_node *found = r->sub;
+    for (; f && mcpi_spend(&k->work, 1); f = f->outer) {
+        const mcpi_ident *x = mcpi_ident_of(k->schema, f->node->home, name, len, true);
+        if (x) found = x->node;
+    }
+    return found;
+}
+
+/* Sets what to apply next: a node, and the value itself. */
+static bool mcpi_next_same(mcpi_checker *k, mcpi_visit *f, const mcpi_node *x, const mcp_json *via)
+{
+    mcpi_visit *n = &k->next;
+    n->node = x;
+    n->v = f->v;
+    n->via = via;
+    n->nth = f->i;
+    n->item = 0;
+    n->place = MCPI_SAME;
+    n->mode = f->mode;
+    return true;
+}
+
+/* The same with the child at hand. */
+static bool mcpi_next_child(mcpi_checker *k, mcpi_visit *f, const mcpi_node *x, const mcp_json *via)
+{
+    mcpi_next_same(k, f, x, via);
+    k->next.v = f->child;
+    k->next.item = k->next.nth = f->i - 1;
+    k->next.place = MCPI_CHILD;
+    return true;
+}
+
+/* Moves on to the next child that is not overridden. */
+static bool mcpi_step(mcpi_checker *k, mcpi_visit *f)
+{
+    do {
+        f->child = f->i ? mcp_json_next(f->child) : mcp_json_first(f->v);
+        if (!f->child) return false;
+        f->i++;
+    } while (mcpi_spend(&k->work, 1) && f->known && f->known[f->i - 1] == MCPI_OVER);
+    return true;
+}
+
+static void mcpi_evaluated(mcpi_visit *f) { if (f->marks) mcpi_bit_set(f->marks, f->i - 1); }
+
+/* properties, patternProperties, additionalProperties: of each member the nodes that it has to fit. */
+static bool mcpi_next_member(mcpi_checker *k, mcpi_visit *f, const mcpi_rule *r)
+{
+    for (;;) {
+        const mcpi_node *x = NULL;
+        const mcp_json *via = r->src;
+        if (f->i == 0 || f->j == r->n + 2) {
+            if (!mcpi_step(k, f)) return false;
+            f->j = f->count = 0;
+        }
+        if (k->work.status != MCP_OK) return false;
+        if (f->j == 0) {
+            uint32_t at = f->known ? f->known[f->i - 1] : MCPI_NONE;
+            if (at != MCPI_NONE) x = f->node->known[at].sub;
+            via = r->properties;
+        } else if (f->j <= r->n) {
+            if (!r->patterns[f->j - 1] ||
+                mcpi_pattern_fits(&k->work, r->patterns[f->j - 1], f->child[-1].u.text, f->child[-1].n))
+                x = r->list[f->j - 1];
+            if (x && !r->patterns[f->j - 1]) { x = NULL; f->count++; mcpi_evaluated(f); }   /* it may match */
+        } else if (f->count == 0) { x = r->sub; via = x ? x->src : NULL; }
+        f->j++;
+        if (!x) continue;
+        f->count++;
+        mcpi_evaluated(f);
+        return mcpi_next_child(k, f, x, via);
+    }
+}
+
+static bool mcpi_next_item(mcpi_checker *k, mcpi_visit *f, const mcpi_rule *r)
+{
+    const mcpi_node *x;
+    if ((f->i >= r->n && !r->sub) || !mcpi_step(k, f)) return false;
+    x = f->i <= r->n ? r->list[f->i - 1] : r->sub;
+    mcpi_evaluated(f);
+    return mcpi_next_child(k, f, x, f->i <= r->n ? r->src : x->src);
+}
+
+/* Alternatives: each of them, and those once more whose faults are to be told. */
+static bool mcpi_next_alternative(mcpi_checker *k, mcpi_visit *f, const mcpi_rule *r)
+{
+    uint32_t i, least = UINT32_MAX;
+    bool tracks = f->marks != NULL, tell = f->mode == MCPI_TELL;
+    if (f->i == 0 && tell && !f->weights) f->weights = (uint32_t *)mcpi_work_alloc(&k->work, r->n * sizeof *f->weights);
+    if (k->work.status != MCP_OK) return false;
+    if (f->i < r->n) {
+        if (!tracks && !tell && f->count > (r->op == MCPI_KW_ONE)) return false;
+        mcpi_next_same(k, f, r->list[f->i], r->src);
+        k->next.mode = tell ? MCPI_WEIGH : MCPI_QUIET;
+        if (tell) { k->weighed = f; k->weight = 0; }
+        f->i++;
+        return true;
+    }
+    if (f->count || !tell) return false;
+    for (i = 0; i < r->n; i++) if (f->weights[i] < least) least = f->weights[i];
+    if (least >= MCPI_STRANGER) return false;
+    f->kinds = least >= MCPI_OTHER_KIND;
+    for (i = f->j; i < r->n; i++) {
+        if (f->kinds ? f->weights[i] >= MCPI_STRANGER : f->weights[i] != least) continue;
+        mcpi_next_same(k, f, r->list[i], r->src);
+        k->next.nth = i;
+        f->j = i + 1;
+        f->told = true;
+        return true;
+    }
+    return false;
+}
+
+/* What the rule at work asks for next, in k->next. false: it has asked for everything. */
+static bool mcpi_next(mcpi_checker *k, mcpi_visit *f)
+{
+    const mcpi_rule *r = f->rule;
+    mcp_type t = mcp_json_type(f->v);
+    const mcpi_node *x;
+    switch (r->op) {
+    case MCPI_KW_NEEDS_FIT: case MCPI_KW_NEEDS_EITHER:
+        for (; t == MCP_JSON_OBJECT && f->i < r->n && mcpi_spend(&k->work, 1); f->i++) {
+            x = r->list[f->i];
+            if (mcpi_has(f, x->src[-1].u.text, x->src[-1].n)) { mcpi_next_same(k, f, x, r->src); f->i++; return true; }
+        }
+        return false;
+    case MCPI_KW_NAMES:
+        if (t != MCP_JSON_OBJECT || !mcpi_step(k, f)) return false;
+        mcpi_next_child(k, f, r->sub, r->src);
+        k->next.v = f->child - 1;
+        k->next.place = MCPI_NAME;
+        return true;
+    case MCPI_KW_MEMBERS:
+        return t == MCP_JSON_OBJECT && mcpi_next_member(k, f, r);
+    case MCPI_KW_ITEMS:
+        return t == MCP_JSON_ARRAY && mcpi_next_item(k, f, r);
+    case MCPI_KW_CONTAINS:
+        if (t != MCP_JSON_ARRAY || !mcpi_step(k, f)) return false;
+        mcpi_next_child(k, f, r->sub, r->src);
+        k->next.mode = MCPI_QUIET;
+        return true;
+    case MCPI_KW_REF: case MCPI_KW_DYNAMIC_REF: case MCPI_KW_RECURSIVE_REF:
+        return !f->i && mcpi_next_same(k, f, r->strict ? mcpi_dynamic(k, f, r) : r->sub, r->src) && ++f->i;
+    case MCPI_KW_ALL:
+        return f->i < r->n && mcpi_next_same(k, f, r->list[f->i], r->src) && ++f->i;
+    case MCPI_KW_ANY: case MCPI_KW_ONE:
+        return mcpi_next_alternative(k, f, r);
+    case MCPI_KW_NOT:
+        if (f->i++) return false;
+        mcpi_next_same(k, f, r->sub, r->src);
+        k->next.mode = MCPI_QUIET;
+        return true;
+    case MCPI_KW_IF:                        /* then what it says: count is the verdict of `if` */
+        x = f->i == 0 ? r->sub : f->i > 1 ? NULL : f->count ? r->yes : r->no;
+        if (!x) return false;
+        mcpi_next_same(k, f, x, x->src);
+        if (f->i++ == 0) k->next.mode = MCPI_QUIET;
+        return true;
+    case MCPI_KW_LEFT_ITEMS: case MCPI_KW_LEFT_MEMBERS:
+        /* What was evaluated is known only when nothing went wrong before. */
+        if (!f->ok || t != (r->op == MCPI_KW_LEFT_ITEMS ? MCP_JSON_ARRAY : MCP_JSON_OBJECT)) return false;
+        do if (!mcpi_step(k, f)) return false; while (mcpi_bit(f->marks, f->i - 1) && k->work.status == MCP_OK);
+        mcpi_evaluated(f);
+        return mcpi_next_child(k, f, r->sub, r->src);
+    default:
+        return false;
+    }
+}
+
+/* What was asked for is decided. */
+static void mcpi_took(mcpi_visit *f, bool ok, uint32_t weight)
+{
+    switch (f->rule->op) {
+    case MCPI_KW_ANY: case MCPI_KW_ONE:
+        if (f->told) break;
+        f->count += ok;
+        if (f->weights) f->weights[f->i - 1] = ok ? 0 : weight;
+        break;
+    case MCPI_KW_CONTAINS:
+        f->count += ok;
+        if (ok && f->node->home->dialect == MCPI_D20) mcpi_evaluated(f);
+        break;
+    case MCPI_KW_NOT:
+        f->count += ok;
+        break;
+    case MCPI_KW_IF:
+        if (f->i == 1) { f->count = ok; break; }
+        /* fall through */
+    default:
+        if (!ok) f->ok = false;
+    }
+}
+
+/* The faults of a rule for members that have to be there. */
+static void mcpi_lacking(mcpi_checker *k, mcpi_visit *f, const mcpi_rule *r, const mcp_json *names)
+{
+    mcp_json_each(name, names)
+        if (mcpi_spend(&k->work, 1) && !mcpi_has(f, name->u.text, name->n) && (f->ok || f->mode != MCPI_QUIET))
+            mcpi_fault(k, f, r, r->op, name);
+}
+
+/* All that the rule at work asked for is decided: does the value fit it? */
+static void mcpi_conclude(mcpi_checker *k, mcpi_visit *f)
+{
+    const mcpi_rule *r = f->rule;
+    mcp_type t = mcp_json_type(f->v);
+    uint32_t i;
+    switch (r->op) {
+    case MCPI_KW_REQUIRED:
+        if (t == MCP_JSON_OBJECT && f->required < f->node->required) mcpi_lacking(k, f, r, r->src);
+        break;
+    case MCPI_KW_NEEDS: case MCPI_KW_NEEDS_EITHER:
+        for (i = 0; t == MCP_JSON_OBJECT && i < r->needs_count && mcpi_spend(&k->work, 1); i++)
+            if (mcpi_has(f, r->needs[i][-1].u.text, r->needs[i][-1].n)) mcpi_lacking(k, f, r, r->needs[i]);
+        break;
+    case MCPI_KW_MAX_MEMBERS:
+        if (t == MCP_JSON_OBJECT && f->members > r->max) mcpi_fault(k, f, r, r->op, NULL);
+        break;
+    case MCPI_KW_MIN_MEMBERS:
+        if (t == MCP_JSON_OBJECT && f->members < r->max) mcpi_fault(k, f, r, r->op, NULL);
+        break;
+    case MCPI_KW_CONTAINS:
+        if (t != MCP_JSON_ARRAY) break;
+        if (f->count < r->min) mcpi_fault(k, f, r, r->least ? MCPI_KW_MIN_CONTAINS : MCPI_KW_CONTAINS, NULL);
+        if (f->count > r->max) mcpi_fault(k, f, r, MCPI_KW_MAX_CONTAINS, NULL);
+        break;
+    case MCPI_KW_NOT:
+        if (f->count) mcpi_fault(k, f, r, r->op, NULL);
+        break;
+    case MCPI_KW_ANY: case MCPI_KW_ONE:
+        if (f->told) f->ok = false;
+        else if (f->count == 0 || (r->op == MCPI_KW_ONE && f->count > 1)) mcpi_fault(k, f, r, r->op, NULL);
+        break;
+    default:
+        break;
+    }
+}
+
+/* Goes on with the top frame until it needs another, or is done. */
+static int mcpi_advance(mcpi_checker *k)
+{
+    mcpi_visit *f = k->top;
+    while (f->rule && (f->ok || f->mode != MCPI_QUIET)) {
+        if (mcpi_next(k, f)) {
+            int verdict = mcpi_apply(k);
+            if (verdict == MCPI_PUSHED || k->work.status != MCP_OK) return verdict;
+            mcpi_took(f, verdict == MCPI_FITS, MCPI_STRANGER);
+        } else {
+            if (k->work.status != MCP_OK) return MCPI_FITS_NOT;
+            mcpi_conclude(k, f);
+            f->rule = f->rule->next;
+            f->i = f->j = f->count = 0;
+            f->child = NULL;
+            f->weights = NULL;
+            f->told = f->kinds = false;
+        }
+    }
+    return mcpi_pop(k);
+}
+
+static bool mcpi_walk(mcpi_checker *k, const mcp_json *v, int mode)
+{
+    int verdict;
+    memset(&k->next, 0, sizeof k->next);
+    k->next.node = k->schema->root;
+    k->next.v = v;
+    k->next.mode = (unsigned char)mode;
+    k->top = NULL;
+    k->visits = 0;
+    verdict = mcpi_apply(k);
+    while (k->work.status == MCP_OK && (verdict == MCPI_PUSHED || k->top)) {
+        if (verdict != MCPI_PUSHED) mcpi_took(k->top, verdict == MCPI_FITS, k->weight);
+        verdict = mcpi_advance(k);
+    }
+    return verdict == MCPI_FITS;
+}
+
+/* -- telling ------------------------------------------------------------------------------------------------------------- */
+/* A fault is told as a sentence for whoever has to put it right, and as two pointers. */
+
+enum { MCPI_PATH_SHOWN = 240, MCPI_LIST_SHOWN = 240 };
+
+/* A small array or object as it is. */
+static bool mcpi_say_whole(mcpi_said *t, const mcp_json *v)
+{
+    char buf[MCPI_VALUE_SHOWN + 1];
+    mcp_writer w;
+    const mcp_json *x, *end = mcpi_behind(v);
+    size_t n = 0;
+    const char *text;
+    for (x = v; x < end && n <= MCPI_VALUE_SHOWN; x++) n += mcpi_has_text(x) ? (size_t)x->n + 1 : 1;
+    mcp_writer_fixed(&w, buf, sizeof buf);
+    if (n <= MCPI_VALUE_SHOWN) mcp_put_json(&w, NULL, v);
+    text = mcp_writer_text(&w, &n);
+    if (text) mcpi_say_bytes(t, text, n);
+    return text != NULL;
+}
+
+static void mcpi_say_value(mcpi_said *t, const mcp_json *v)
+{
+    switch (mcp_json_type(v)) {
+    case MCP_JSON_NULL:   mcpi_say_words(t, "null"); break;
+    case MCP_JSON_BOOL:   mcpi_say_words(t, mcp_json_bool(v, false) ? "true" : "false"); break;
+    case MCP_JSON_STRING: mcpi_say_quoted(t, v->u.text, v->n); break;
+    case MCP_JSON_NUMBER:
+        mcpi_say_bytes(t, v->u.text, v->n < MCPI_VALUE_SHOWN ? v->n : (size_t)MCPI_VALUE_SHOWN);
+        if (v->n > MCPI_VALUE_SHOWN) mcpi_say_words(t, "...");
+        break;
+    default:
+        if (mcpi_say_whole(t, v)) break;
+        mcpi_say_words(t, mcp_json_type(v) == MCP_JSON_ARRAY ? "an array" : "an object");
+    }
+}
+
+/* The value of a frame, which may be the name of a member. */
+static void mcpi_say_subject(mcpi_said *t, const mcpi_visit *f)
+{
+    if (f->place == MCPI_NAME) mcpi_say_words(t, "the name ");
+    mcpi_say_value(t, f->v);
+}
+
+static void mcpi_say_count(mcpi_said *t, uint64_t n, const char *what)
+{
+    mcpi_say_number(t, n, false);
+    mcpi_say_words(t, what);
+    if (n == 1) t->len--;                   /* all of them end in s */
+}
+
+/* The words between the parts of a list; false: there is no room for more. */
+static bool mcpi_say_between(mcpi_said *t, size_t begin, const char *between)
+{
+    if (t->len == begin) return true;
+    mcpi_say_words(t, between);
+    if (t->len - begin < MCPI_LIST_SHOWN) return true;
+    mcpi_say_words(t, "...");
+    return false;
+}
+
+static void mcpi_say_values(mcpi_said *t, const mcp_json *list)
+{
+    size_t begin = t->len;
+    mcp_json_each(v, list) {
+        if (!mcpi_say_between(t, begin, ", ")) return;
+        mcpi_say_value(t, v);
+    }
+}
+
+static void mcpi_say_types(mcpi_said *t, unsigned types, const char *between)
+{
+    static const char names[] = "null\0" "a boolean\0" "a number\0" "a string\0" "an array\0" "an object\0" "an integer\0";
+    size_t begin = t->len;
+    int i;
+    for (i = 0; i < 7; i++)
+        if (types >> (i + 1) & 1) {
+            (void)mcpi_say_between(t, begin, between);
+            mcpi_say_words(t, mcpi_word_at(names, i));
+        }
+}
+
+/* What a node wants, in short. false: that cannot be said. */
+static bool mcpi_say_wanted(mcpi_said *t, const mcpi_node *x)
+{
+    int hops = 0;
+    while (x->types == MCPI_ALL_TYPES && !x->asserts && x->rules && x->rules->op == MCPI_KW_REF && hops++ < 8)
+        x = x->rules->sub;
+    if (x->asserts && x->asserts->op == MCPI_KW_CONST) mcpi_say_value(t, x->asserts->src);
+    else if (x->asserts && x->asserts->op == MCPI_KW_ENUM) mcpi_say_values(t, x->asserts->src);
+    else if (x->types != MCPI_ALL_TYPES && x->types) mcpi_say_types(t, x->types, " or ");
+    else return false;
+    return true;
+}
+
+/* The frames from the root to f, of which there are *n. */
+static const mcpi_visit **mcpi_way(mcpi_checker *k, const mcpi_visit *f, size_t *n)
+{
+    const mcpi_visit *x, **way;
+    size_t i = 0;
+    for (x = f; x; x = x->up) i++;
+    way = (const mcpi_visit **)mcpi_work_alloc(&k->work, i * sizeof *way);
+    *n = i;
+    for (x = f; x && way; x = x->up) way[--i] = x;
+    return way;
+}
+
+static bool mcpi_is_plain_name(const char *s, size_t n)
+{
+    size_t i;
+    for (i = 0; i < n; i++) {
+        unsigned char letter = (unsigned char)(s[i] | 32);
+        if (s[i] != '_' && !(letter >= 'a' && letter <= 'z') && !(i && s[i] >= '0' && s[i] <= '9')) return false;
+    }
+    return n && n <= MCPI_VALUE_SHOWN;
+}
+
+/* $.items[3].count; the middle of a long one is left out. */
+static void mcpi_say_path(mcpi_said *t, const mcpi_visit **way, size_t n)
+{
+    size_t i, last = 0;
+    bool gap = false;
+    mcpi_say_words(t, "$");
+    for (i = 0; i < n; i++) if (way[i]->place == MCPI_CHILD) last = i;
+    for (i = 0; i < n; i++) {
+        const mcp_json *v = way[i]->v;
+        if (way[i]->place != MCPI_CHILD) continue;
+        if (t->len > MCPI_PATH_SHOWN && i < last) {
+            if (!gap) mcpi_say_words(t, "...");
+            gap = true;
+        } else if (!(v->tag & MCPI_MEMBER)) {
+            mcpi_say_words(t, "[");
+            mcpi_say_number(t, way[i]->item, false);
+            mcpi_say_words(t, "]");
+        } else if (mcpi_is_plain_name(v[-1].u.text, v[-1].n)) {
+            mcpi_say_words(t, ".");
+            mcpi_say_bytes(t, v[-1].u.text, v[-1].n);
+        } else {
+            mcpi_say_words(t, "[");
+            mcpi_say_quoted(t, v[-1].u.text, v[-1].n);
+            mcpi_say_words(t, "]");
+        }
+    }
+}
+
+/* A value that no value fits. Returns whether the sentence is about the frame below. */
+static bool mcpi_is_extra(const mcpi_visit *f)
+{
+    return f->node->types == 0 && f->place == MCPI_CHILD && f->up->rule->properties != f->via;
+}
+
+static void mcpi_say_extra(mcpi_said *t, const mcpi_visit *f)
+{
+    const mcpi_visit *up = f->up;
+    const mcpi_rule *r = up->rule;
+    size_t begin;
+    uint32_t i;
+    if (!(f->v->tag & MCPI_MEMBER)) {
+        mcpi_say_words(t, "item ");
+        mcpi_say_number(t, f->item, false);
+        mcpi_say_words(t, " is one too many");
+        return;
+    }
+    mcpi_say_quoted(t, f->v[-1].u.text, f->v[-1].n);
+    mcpi_say_words(t, " is not allowed here");
+    if (r->op != MCPI_KW_MEMBERS || r->n || !r->properties) return;
+    mcpi_say_words(t, "; allowed are: ");
+    begin = t->len;
+    for (i = 0; i < up->node->known_count; i++) {
+        const mcpi_known *known = &up->node->known[i];
+        if (!known->sub || !known->sub->types) continue;
+        if (!mcpi_say_between(t, begin, ", ")) return;
+        mcpi_say_quoted(t, known->text, known->len);
+    }
+    if (t->len == begin) t->len -= strlen("; allowed are: ");
+}
+
+static void mcpi_say_alternatives(mcpi_said *t, const mcpi_visit *f, const mcpi_rule *r)
+{
+    size_t begin, end = t->len;
+    uint32_t i;
+    mcpi_say_subject(t, f);
+    if (f->count > 1) {
+        mcpi_say_words(t, " fits ");
+        mcpi_say_number(t, f->count, false);
+        mcpi_say_words(t, " of the alternatives of oneOf, and may fit only one: ");
+        for (begin = t->len, i = 0; i < r->n; i++)
+            if (f->weights && f->weights[i] == 0) {
+                if (!mcpi_say_between(t, begin, ", ")) return;
+                mcpi_say_number(t, i, false);
+            }
+        return;
+    }
+    mcpi_say_words(t, " is none of: ");
+    for (begin = t->len, i = 0; i < r->n; i++)
+        if (!mcpi_say_between(t, begin, ", ")) return;
+        else if (!mcpi_say_wanted(t, r->list[i])) break;
+    if (i == r->n) return;
+    t->len = end;
+    t->full = false;
+    mcpi_say_subject(t, f);
+    mcpi_say_words(t, " fits none of the ");
+    mcpi_say_count(t, r->n, " alternatives");
+}
+
+/* What is wrong, without the path. */
+static void mcpi_say_fault(mcpi_said *t, const mcpi_visit *f, const mcpi_rule *r, int op, const mcp_json *what,
+                           mcpi_work *work)
+{
+    const mcp_json *again = NULL, *item;
+    size_t begin, i = 0;
+    switch (op) {
+    case MCPI_KW_TYPE:
+        if (mcpi_is_extra(f)) { mcpi_say_extra(t, f); return; }
+        if (f->node->types == 0 && f->place == MCPI_CHILD) { mcpi_say_words(t, "is not allowed"); return; }
+        mcpi_say_subject(t, f);
+        mcpi_say_words(t, f->node->types == 0 ? " is not allowed" : " is not ");
+        mcpi_say_types(t, f->node->types, " or ");
+        return;
+    case MCPI_KW_ENUM:
+        mcpi_say_subject(t, f);
+        mcpi_say_words(t, r->src->n == 0 ? " is not allowed" : r->src->n == 1 ? " is not " : " is not one of ");
+        mcpi_say_values(t, r->src);
+        return;
+    case MCPI_KW_CONST:
+        mcpi_say_subject(t, f);
+        mcpi_say_words(t, " is not ");
+        mcpi_say_value(t, r->src);
+        return;
+    case MCPI_KW_MULTIPLE: case MCPI_KW_MAXIMUM: case MCPI_KW_BELOW: case MCPI_KW_MINIMUM: case MCPI_KW_ABOVE:
+        mcpi_say_subject(t, f);
+        mcpi_say_words(t, op == MCPI_KW_MULTIPLE ? " is not a multiple of " :
+                          op == MCPI_KW_MAXIMUM || op == MCPI_KW_BELOW ? r->strict ? " is not under " : " is over the maximum "
+                                                                       : r->strict ? " is not over " : " is under the minimum ");
+        mcpi_say_value(t, r->src);
+        return;
+    case MCPI_KW_MAX_LENGTH: case MCPI_KW_MIN_LENGTH:
+        mcpi_say_subject(t, f);
+        mcpi_say_words(t, " has ");
+        mcpi_say_count(t, mcpi_code_points(f->v), " characters");
+        break;
+    case MCPI_KW_MAX_ITEMS: case MCPI_KW_MIN_ITEMS:
+        mcpi_say_words(t, "has ");
+        mcpi_say_count(t, f->v->n, " items");
+        break;
+    case MCPI_KW_MAX_MEMBERS: case MCPI_KW_MIN_MEMBERS:
+        mcpi_say_words(t, "has ");
+        mcpi_say_count(t, f->members, " members");
+        break;
+    case MCPI_KW_PATTERN:
+        mcpi_say_subject(t, f);
+        mcpi_say_words(t, " does not match the pattern ");
+        mcpi_say_value(t, r->src);
+        return;
+    case MCPI_KW_UNIQUE:
+        mcpi_say_words(t, "items ");
+        what = mcpi_twice(work, f->v, &again);
+        for (item = mcp_json_first(f->v); item; item = mcp_json_next(item), i++) {
+            if (item != what && item != again) continue;
+            mcpi_say_number(t, i, false);
+            if (item == what) mcpi_say_words(t, " and ");
+        }
+        mcpi_say_words(t, " are the same");
+        return;
+    case MCPI_KW_REQUIRED:
+        mcpi_say_quoted(t, what->u.text, what->n);
+        mcpi_say_words(t, " is required");
+        return;
+    case MCPI_KW_NEEDS: case MCPI_KW_NEEDS_EITHER:
+        mcpi_say_quoted(t, what->u.text, what->n);
+        mcpi_say_words(t, " is required when ");
+        for (item = mcp_json_first(r->src); item && mcpi_behind(item) <= what; item = mcp_json_next(item)) { }
+        if (item) mcpi_say_quoted(t, item[-1].u.text, item[-1].n);
+        mcpi_say_words(t, " is there");
+        return;
+    case MCPI_KW_CONTAINS: case MCPI_KW_MIN_CONTAINS: case MCPI_KW_MAX_CONTAINS:
+        mcpi_say_words(t, "contains ");
+        mcpi_say_count(t, f->count, " items");
+        mcpi_say_words(t, " of a kind that it must contain at ");
+        mcpi_say_words(t, op == MCPI_KW_MAX_CONTAINS ? "most " : "least ");
+        mcpi_say_number(t, op == MCPI_KW_MAX_CONTAINS ? r->max : r->min, false);
+        mcpi_say_words(t, " of");
+        begin = t->len;
+        mcpi_say_words(t, ": ");
+        if (!mcpi_say_wanted(t, r->sub)) t->len = begin;
+        return;
+    case MCPI_KW_NOT:
+        mcpi_say_subject(t, f);
+        begin = t->len;
+        mcpi_say_words(t, " must not be ");
+        if (!mcpi_say_wanted(t, r->sub)) { t->len = begin; mcpi_say_words(t, " fits what is excluded here"); }
+        return;
+    default:
+        mcpi_say_alternatives(t, f, r);
+        return;
+    }
+    mcpi_say_words(t, op == MCPI_KW_MAX_LENGTH || op == MCPI_KW_MAX_ITEMS || op == MCPI_KW_MAX_MEMBERS
+                          ? ", over the maximum " : ", under the minimum ");
+    mcpi_say_value(t, r->src);
+}
+
+/* A pointer to the value, or (keywords) to the rule by the way that was taken, in memory of the checker's. */
+static mcpi_said mcpi_pointer_of(mcpi_checker *k, const mcpi_visit **way, size_t n, bool keywords, const char *last)
+{
+    mcpi_said t;
+    size_t i, most = strlen(last) + 2;
+    for (i = 0; i < n; i++) {
+        const mcp_json *via = way[i]->via, *src = way[i]->node->src, *v = way[i]->v;
+        most += 24;
+        if (keywords && via) most += 2 * ((size_t)via[-1].n + (src->tag & MCPI_MEMBER ? src[-1].n : 0));
+        else if (v->tag & MCPI_MEMBER) most += 2 * (size_t)v[-1].n;
+    }
+    mcpi_said_in(&t, (char *)mcpi_work_alloc(&k->work, most), most);
+    for (i = 0; t.buf && i < n; i++) {
+        const mcp_json *via = way[i]->via, *src = way[i]->node->src, *v = way[i]->v;
+        bool inside = via && src > via && src < mcpi_behind(via);      /* the keyword has several */
+        if (keywords ? !via : way[i]->place != MCPI_CHILD) continue;
+        mcpi_say_words(&t, "/");
+        if (keywords) {
+            mcpi_say_escaped(&t, via[-1].u.text, via[-1].n);
+            if (!inside) continue;
+            mcpi_say_words(&t, "/");
+            v = src;
+        }
+        if (v->tag & MCPI_MEMBER) mcpi_say_escaped(&t, v[-1].u.text, v[-1].n);
+        else mcpi_say_number(&t, keywords ? way[i]->nth : way[i]->item, false);
+    }
+    if (t.buf && *last) { mcpi_say_words(&t, "/"); mcpi_say_words(&t, last); }
+    return t;
+}
+
+/* Is the fault one of kind? Of the value that has the alternatives, or of a member of it; else 0. */
+static uint32_t mcpi_kind_of(mcpi_checker *k, const mcpi_visit *f, const mcpi_visit *whose, int op)
+{
+    bool constant = op == MCPI_KW_CONST || op == MCPI_KW_ENUM;
+    int steps = 0;
+    for (; f && f != whose && mcpi_spend(&k->work, 1); f = f->up) steps += f->place != MCPI_SAME;
+    if (steps == 0 && (constant || op == MCPI_KW_TYPE)) return MCPI_STRANGER;
+    return steps == 1 && constant ? MCPI_OTHER_KIND : 0;
+}
+
+/* How much a fault says that an alternative was not meant. */
+static void mcpi_weigh(mcpi_checker *k, const mcpi_visit *f, int op)
+{
+    uint32_t w = mcpi_kind_of(k, f, k->weighed, op);
+    if (k->weight >= MCPI_STRANGER) return;
+    if (!w && k->weight % MCPI_OTHER_KIND < MCPI_OTHER_KIND - 5) w = op == MCPI_KW_REQUIRED ? 2 : mcpi_is_extra(f) ? 3 : 4;
+    k->weight += w;
+}
+
+/* The sentence was not told before. */
+static bool mcpi_is_news(mcpi_checker *k, const mcpi_said *t)
+{
+    uint32_t h = mcpi_hash(t->buf, t->len);
+    int i;
+    for (i = 0; i < k->told; i++) if (k->hashes[i] == h) return false;
+    k->hashes[k->told++] = h;
+    return true;
+}
+
+/* Puts a sentence where it belongs; the two pointers are NULL for the whole. */
+static void mcpi_put_fault(mcpi_checker *k, const mcpi_said *at, const mcpi_said *rule, const char *text, size_t len)
+{
+    mcp_writer *w = k->errors;
+    if (k->lines) {
+        if (w->len) mcpi_put_bytes(w, "\n", 1);
+        mcpi_put_bytes(w, text, len);
+        return;
+    }
+    mcp_put_object(w, NULL);
+    mcp_put_strn(w, "instanceLocation", at ? at->buf : "", at ? at->len : 0);
+    mcp_put_strn(w, "keywordLocation", rule ? rule->buf : "", rule ? rule->len : 0);
+    mcp_put_strn(w, "error", text, len);
+    mcp_put_end(w);
+}
+
+/* The alternative that the fault is in, or NULL. */
+static const mcpi_visit *mcpi_alternative_of(const mcpi_visit *f)
+{
+    while (f->up && !f->up->told) f = f->up;
+    return f->up ? f : NULL;
+}
+
+static void mcpi_tell(mcpi_checker *k, mcpi_visit *f, const mcpi_rule *r, int op, const mcp_json *what)
+{
+    mcpi_mark mark = mcpi_mark_set(k->work.arena);
+    char buf[1200];
+    mcpi_said t, at, rule;
+    const mcpi_visit **way, *one;
+    size_t n;
+    if (f->mode == MCPI_WEIGH) { mcpi_weigh(k, f, op); return; }
+    one = mcpi_alternative_of(f);
+    if (one && one->up->kinds && !mcpi_kind_of(k, f, one->up, op)) return;
+    if (k->work.status != MCP_OK || (way = mcpi_way(k, f, &n)) == NULL) return;
+    mcpi_said_in(&t, buf, sizeof buf);
+    mcpi_say_path(&t, way, op == MCPI_KW_TYPE && mcpi_is_extra(f) ? n - 1 : n);
+    mcpi_say_words(&t, ": ");
+    mcpi_say_fault(&t, f, r, op, what, &k->work);
+    if (one) {                              /* another one might do */
+        mcpi_say_words(&t, " (alternative ");
+        mcpi_say_number(&t, (uint64_t)one->nth + 1, false);
+        mcpi_say_words(&t, " of ");
+        mcpi_say_number(&t, one->up->rule->n, false);
+        mcpi_say_words(&t, ")");
+    }
+    if (t.full) mcpi_say_mend(&t);
+    if (mcpi_is_news(k, &t)) {
+        at = mcpi_pointer_of(k, way, n, false, "");
+        rule = mcpi_pointer_of(k, way, n, true, op == MCPI_KW_TYPE && !f->node->types ? "" : mcpi_keywords[op].name);
+        if (at.buf && rule.buf) mcpi_put_fault(k, &at, &rule, t.buf, t.len);
+        if (k->told == k->most && k->work.status == MCP_OK) k->work.status = MCP_ERR_INVALID;
+    }
+    mcpi_mark_back(k->work.arena, &mark);
+}
+
+/* The second walk. Returns the status, which is the first one's unless there was no memory. */
+static int mcpi_tell_all(mcpi_checker *k, const mcp_json *value, int status, int max_errors)
+{
+    static const char loop[] = "$: the schema nests too deep here, or refers to itself without end";
+    static const char work[] = "$: to check this takes more work than is allowed", other[] = "$: it does not fit";
+    enum { MOST = 1000 };
+    const char *said = status == MCP_ERR_INVALID ? other : k->visits == MCPI_VISITS_MAX ? loop : work;
+    if (status == MCP_OK || status == MCP_ERR_MEMORY) return status;
+    if (status == MCP_ERR_INVALID) {
+        k->most = max_errors <= 0 ? 10 : max_errors < MOST ? max_errors : MOST;
+        k->hashes = (uint32_t *)mcpi_work_alloc(&k->work, (size_t)k->most * sizeof *k->hashes);
+        if (k->hashes) (void)mcpi_walk(k, value, MCPI_TELL);
+        if (k->work.status == MCP_ERR_MEMORY) return MCP_ERR_MEMORY;
+    }
+    if (!k->told) mcpi_put_fault(k, NULL, NULL, said, strlen(said));
+    return status;
+}
+
+static int mcpi_schema_check(const mcp_schema *s, const mcp_json *value, mcp_arena *scratch, mcp_writer *errors,
+                             int max_errors, bool lines)
+{
+    mcpi_checker k;
+    mcpi_mark mark = mcpi_mark_set(scratch);
+    uint64_t steps = MCPI_STEPS + MCPI_STEPS_EACH * (uint64_t)(mcpi_behind(value) - value);
+    int status;
+    bool fits;
+    memset(&k, 0, sizeof k);
+    k.schema = s;
+    k.work.arena = scratch;
+    k.work.left = steps;
+    fits = mcpi_walk(&k, value, MCPI_QUIET);
+    status = k.work.status != MCP_OK ? k.work.status : fits ? MCP_OK : MCP_ERR_INVALID;
+    mcpi_mark_back(scratch, &mark);
+    if (errors) {
+        k.work.left = steps;
+        k.work.status = MCP_OK;
+        k.errors = errors;
+        k.lines = lines;
+        if (!lines) mcp_put_array(errors, NULL);
+        status = mcpi_tell_all(&k, value, status, max_errors);
+        if (!lines) mcp_put_end(errors);
+        mcpi_mark_back(scratch, &mark);
+    }
+    return status;
+}
+
+int mcp_schema_check(const mcp_schema *s, const mcp_json *value, mcp_arena *scratch, mcp_writer *errors, int max_errors)
+{
+    if (!s || !value || !scratch) return MCP_ERR_ARGUMENT;
+    return s->check(s, value, scratch, errors, max_errors, false);
+}
+
 #endif /* MCP_NO_VALIDATE */
 #ifndef MCP_NO_SANITIZE
 /* ============================================================================================================== *
  * >>fit  JSON Schema: what a provider of models takes                                                            *
  * ============================================================================================================== */
+/* A schema comes in as JSON and goes out as JSON; between them stands a tree of nodes, one for each schema of the result.
 
+   A node is what several schemas say at the same time. It absorbs them one after the other: the schema itself, what its
+   "allOf" lists, what its "$ref" points at. Each keyword knows how two of it become one (of two minimums the greater,
+   of two "properties" the union), so inlining and merging are one mechanism, and shape repair and old drafts are dealt
+   with where a keyword is read. The places below a node only collect their schemas; they become nodes when the walk
+   comes to them, which is what ends cycles: a reference that is being followed already becomes a stand-in.
+
+   Then a node is finished for the provider: its unions are sorted out, its type is found, and each keyword is kept,
+   rewritten, dropped, or told in the description, as the table says. Last the tree is written.
+
+   The walk knows three kinds of place: a schema, a map from names to schemas, and data. A property named "type" is a
+   name, and an object in "default" is data that is never entered.
+
+   Budgets are kept by trying again. A try that makes too many nodes or bytes stops, and the next one cuts the schema at
+   a lower depth, so that the top of it, which a model needs most, is there in any case. */
+
+/* What the providers take: a row for each keyword and, at the end, for each habit; a column for each profile. To change
+   a rule, change its cell.
+       k  kept             n  dropped, and told in the description
+       x  dropped          r  rewritten, as the comment of the row says
+       F  cannot be said with strictness: the tool falls back to the profile without
+   The second column tells which values a keyword speaks of: o objects, a arrays, s strings, n numbers, f strings
+   and numbers, * all.
+
+   gen generic   oai openai   oas openai-strict   ant anthropic   bed bedrock   mis mistral   gem gemini
+   gmj gemini-json   dsk deepseek   dss deepseek-strict   moo moonshot   glm glm   qwe qwen   oll ollama   lla llamacpp
+
+                                                        goo abm gg dd m gq o l
+                                                        eaa nei em ss o lw l l
+                                                        nis tds mj ks o me l a                                      */
+#define MCPI_FIT_TABLE(X) \
+    X(TITLE,            "title",                 '*', "xxx kkk kk xx k xx x x") \
+    X(DESCRIPTION,      "description",           '*', "kkk kkk kk kk k kk k k") \
+    X(DEFAULT,          "default",               '*', "kkn kkk kn kn r kk n x") /* r: a scalar that fits */ \
+    X(EXAMPLES,         "examples",              '*', "nnx kkk nn xx n nn n x") \
+    X(EXAMPLE,          "example",               '*', "nnx nnn kn xx n nn n x") \
+    X(TYPE,             "type",                  '*', "kkk kkk rk ko a kk k k") /* lists: r split; o split if they name
+                                                         object or array; a kept if nothing stands beside */ \
+    X(ENUM,             "enum",                  '*', "kks kkk tp ks 1 kk k k") /* values: t strings; p strings and
+                                                         numbers; s scalars; 1 scalars of one type */ \
+    X(CONST,            "const",                 '*', "rrr kkk rr rr r rr r k") /* r: enum */ \
+    X(PROPERTIES,       "properties",            'o', "kkk kkk kk kk k kk k k") \
+    X(REQUIRED,         "required",              'o', "kkk kkk kk kk k kk k k") \
+    X(MORE,             "additionalProperties",  'o', "kkF kkk nk kF k kk n k") /* a schema; true and false: below */ \
+    X(PATTERNS,         "patternProperties",     'o', "kkF kkk nn kF n kk n x") \
+    X(NAMES,            "propertyNames",         'o', "kkF kkk nn kF n kk n x") \
+    X(MIN_PROPERTIES,   "minProperties",         'o', "kkn kkk kn kn n kk n x") \
+    X(MAX_PROPERTIES,   "maxProperties",         'o', "kkn kkk kn kn n kk n x") \
+    X(NEEDS,            "dependentRequired",     'o', "nkn kkk nn nn n nn n x") \
+    X(NEEDS_SCHEMA,     "dependentSchemas",      'o', "nkn kkk nn nn n nn n x") \
+    X(ITEMS,            "items",                 'a', "kkk kkk kk kk k kk k k") \
+    X(TUPLE,            "prefixItems",           'a', "rrr kkk rk rr r rr r k") /* r: a union in items */ \
+    X(CONTAINS,         "contains",              'a', "nkn kkk nn nn n nn n x") \
+    X(MIN_CONTAINS,     "minContains",           'a', "xkx kkk xx xx x xx x x") \
+    X(MAX_CONTAINS,     "maxContains",           'a', "xkx kkk xx xx x xx x x") \
+    X(MIN_ITEMS,        "minItems",              'a', "kkk kkk kk kn k kk n c") /* c: if it is not too large */ \
+    X(MAX_ITEMS,        "maxItems",              'a', "kkk kkk kk kn k kk n c") \
+    X(UNIQUE,           "uniqueItems",           'a', "kkn kkk nn kn n kk n x") \
+    X(MIN_LENGTH,       "minLength",             's', "kkn kkk kn kn k kk n c") \
+    X(MAX_LENGTH,       "maxLength",             's', "kkn kkk kn kn k kk n c") \
+    X(PATTERN,          "pattern",               's', "ppp kkk pn pn n pp n a") /* p: without look-around and the like;
+                                                         a: and from ^ to $ */ \
+    X(FORMAT,           "format",                'f', "kk9 kkk GJ k5 n kk n L") /* those of a list: see below */ \
+    X(ENCODING,         "contentEncoding",       's', "nnn nnn nn nn n nn n x") \
+    X(MEDIA,            "contentMediaType",      's', "nnn nnn nn nn n nn n x") \
+    X(MINIMUM,          "minimum",               'n', "kkk kkk dd kk k kk n k") /* d: if a double holds it */ \
+    X(MAXIMUM,          "maximum",               'n', "kkk kkk dd kk k kk n k") \
+    X(ABOVE,            "exclusiveMinimum",      'n', "kkk kkk rr kk r kk n k") /* r: minimum */ \
+    X(BELOW,            "exclusiveMaximum",      'n', "kkk kkk rr kk r kk n k") /* r: maximum */ \
+    X(MULTIPLE,         "multipleOf",            'n', "kkk kkk nn kn n kk n x") \
+    X(ANY_OF,           "anyOf",                 '*', "kkk kkk kk kk k kk k k") \
+    X(ONE_OF,           "oneOf",                 '*', "rrr kkk rr rr r rr r k") /* r: anyOf */ \
+    X(NOT,              "not",                   '*', "nkn kkk nn nn n nn n x") \
+    X(IF,               "if",                    '*', "nkn kkk nn nn n nn n x") \
+    X(THEN,             "then",                  '*', "nkn kkk nn nn n nn n x") \
+    X(ELSE,             "else",                  '*', "nkn kkk nn nn n nn n x") \
+    X(NULLABLE,         "nullable",              '*', "xxx xxx kx xx x xx x x") \
+    X(LAST_STORED,      "",                      '*', "xxx xxx xx xx x xx x x") \
+    X(ALL_OF,           "allOf",                 '*', "xxx xxx xx xx x xx x x") /* merged, always */ \
+    X(REF,              "$ref",                  '*', "xxx xxx xx xx x xx x x") /* see REFS below */ \
+    X(DYNAMIC_REF,      "$dynamicRef",           '*', "xxx xxx xx xx x xx x x") \
+    X(RECURSIVE_REF,    "$recursiveRef",         '*', "xxx xxx xx xx x xx x x") \
+    X(MORE_ITEMS,       "additionalItems",       'a', "xxx xxx xx xx x xx x x") \
+    X(OLD_NEEDS,        "dependencies",          'o', "xxx xxx xx xx x xx x x") \
+    X(OTHER_PROPERTIES, "unevaluatedProperties", 'o', "xxx xxx xx xx x xx x x") \
+    X(OTHER_ITEMS,      "unevaluatedItems",      'a', "xxx xxx xx xx x xx x x") \
+    X(ID,               "$id",                   '*', "xxx xxx xx xx x xx x x") \
+    X(OLD_ID,           "id",                    '*', "xxx xxx xx xx x xx x x") \
+    X(ANCHOR,           "$anchor",               '*', "xxx xxx xx xx x xx x x") \
+    X(DYNAMIC_ANCHOR,   "$dynamicAnchor",        '*', "xxx xxx xx xx x xx x x") \
+    X(DEFS,             "$defs",                 '*', "xxx xxx xx xx x xx x x") \
+    X(DEFINITIONS,      "definitions",           '*', "xxx xxx xx xx x xx x x") \
+    X(SCHEMA,           "$schema",               '*', "xxx xxx xx xx x xx x x") \
+    X(COMMENT,          "$comment",              '*', "xxx xxx xx xx x xx x x") \
+    X(READ_ONLY,        "readOnly",              '*', "xxx xxx xx xx x xx x x") \
+    X(WRITE_ONLY,       "writeOnly",             '*', "xxx xxx xx xx x xx x x") \
+    X(DEPRECATED,       "deprecated",            '*', "xxx xxx xx xx x xx x x") \
+    X(CONTENT,          "contentSchema",         's', "xxx xxx xx xx x xx x x") \
+    X(OPTIONAL,         "optional",              '*', "xxx xxx xx xx x xx x x") \
+    X(ORDERING,         "propertyOrdering",      'o', "xxx xxx xx xx x xx x x") \
+    X(CLOSED,           "",                      'o', "kkk kkk xk kk k kk x k") /* additionalProperties false */ \
+    X(OPEN,             "",                      'o', "kkF kkk xk kF t kk n k") /* ... true or {}; t: written true */ \
+    X(ANYTHING,         "",                      '*', "kkF kkk rr kF e kk r k") /* no type: r "string", and arguments
+                                                         are parsed; e only if the schema is {} */ \
+    X(NULLS,            "",                      '*', "lll lll ul ll a ll x l") /* or null: l a type list; u nullable;
+                                                         a a branch of anyOf; x not said */ \
+    X(PUSH,             "",                      '*', "--p --- pp -p p -- p p") /* p: what stands beside anyOf moves
+                                                         into the branches */ \
+    X(BESIDE,           "",                      '*', "kkk kkk dk kk t kk k k") /* annotations beside anyOf: d only
+                                                         description and nullable; t description and title */ \
+    X(NO_ITEMS,         "",                      'a', "rrF --- s- rF s rr - -") /* no items: r {}; s string */ \
+    X(BARE,             "",                      'o', "ppp --- x- pp - pp - -") /* an object without properties: p gets
+                                                         an empty map; x has none but at the root */ \
+    X(KEYS,             "",                      '*', "--- aa- i- -- w -- - -") /* property names: a [A-Za-z0-9_.-]{1,64};
+                                                         i [A-Za-z_][A-Za-z0-9_]{0,63}; w no word of moonshot's */ \
+    X(REFS,             "",                      '*', "--k --- -o -- k -- - k") /* cyclic, or twice as long without:
+                                                         k kept; o kept if cycles go through optional properties */ \
+    X(BESIDE_REF,       "",                      '*', "--w --- -w -- d -- - d") /* a description beside $ref: w in anyOf */ \
+    X(STRICT,           "",                      '*', "--s --- -- -s - -- - -") \
+    X(DEPTH,            "",                      '*', "--x --- -- -- y -- - -") /* x 10 levels, y 30; all: 64 */
+
+enum mcpi_fit_id {
+#define MCPI_X(id, word, of, cells) MCPI_F_##id,
+    MCPI_FIT_TABLE(MCPI_X)
+#undef MCPI_X
+    MCPI_F_COUNT
+};
+
+typedef struct mcpi_fit_rule { char word[22], of, cells[23]; } mcpi_fit_rule;
+static const mcpi_fit_rule mcpi_fit_rules[] = {
+#define MCPI_X(id, word, of, cells) { word, of, cells },
+    MCPI_FIT_TABLE(MCPI_X)
+#undef MCPI_X
+};
+
+/* In the order of mcp_profile, which is that of the columns. */
+static const char mcpi_fit_profiles[] =
+    "generic\0openai\0openai-strict\0anthropic\0bedrock\0mistral\0gemini\0gemini-json\0deepseek\0deepseek-strict\0"
+    "moonshot\0glm\0qwen\0ollama\0llamacpp\0";
+
+/* The words of the lists that FORMAT names; in the list of gemini those of strings, numbers and integers. */
+static const char mcpi_fit_formats_9[] = "date-time\0time\0date\0duration\0email\0hostname\0ipv4\0ipv6\0uuid\0";
+static const char mcpi_fit_formats_5[] = "email\0hostname\0ipv4\0ipv6\0uuid\0";
+static const char mcpi_fit_formats_g[] = "date-time\0enum\0";
+static const char mcpi_fit_formats_number[] = "float\0double\0";
+static const char mcpi_fit_formats_integer[] = "int32\0int64\0";
+static const char mcpi_fit_formats_j[] = "date-time\0date\0time\0";
+static const char mcpi_fit_formats_l[] = "date-time\0date\0time\0uuid\0";
+
+const char *mcp_profile_name(mcp_profile p)
+{
+    return (unsigned)p <= MCP_LLAMACPP ? mcpi_word_at(mcpi_fit_profiles, (int)p) : NULL;
+}
+
+int mcp_profile_find(const char *name)
+{
+    int i = mcpi_word_of(mcpi_fit_profiles, name);
+    return i < 0 ? MCP_ERR_UNKNOWN : i;
+}
+
+/* -- the tree ---------------------------------------------------------------------------------------------------- */
+
+#define MCPI_FIT_ELLIPSIS "\xE2\x80\xA6"
+#define MCPI_FIT_DEPTH 64                   /* of the tree, and so of all recursion here */
+
+/* Types are written one behind the other in the hexadecimal digits of a number, the first one lowest; 0: any value. */
+enum { MCPI_T_NULL = 1, MCPI_T_BOOLEAN, MCPI_T_INTEGER, MCPI_T_NUMBER, MCPI_T_STRING, MCPI_T_ARRAY, MCPI_T_OBJECT };
+static const char mcpi_fit_types[] = "\0null\0boolean\0integer\0number\0string\0array\0object\0";
+
+struct mcpi_fit_node;
+
+/* A JSON schema, and the resource ("$id") that its references start from. */
+typedef struct mcpi_fit_src {
+    const mcp_json *json, *base;
+    struct mcpi_fit_src *next;              /* what holds at the same time */
+} mcpi_fit_src;
+
+/* A place for a schema: a property, an item, a branch. */
+typedef struct mcpi_fit_slot {
+    struct mcpi_fit_slot *next;             /* in the same map or list */
+    struct mcpi_fit_slot *other;            /* what may be there instead: the variants of a root union */
+    mcpi_fit_src all, *last;
+    struct mcpi_fit_node *node;             /* once the walk has come here */
+    const char *key, *sent;                 /* of a map: the name, and the one that is sent */
+    size_t key_len;
+    uint32_t type;                          /* a branch that was made by splitting a type list */
+    struct mcpi_fit_slot *forms, *forms_last;   /* while a root union is folded: what its variants say, ... */
+    uint32_t count, round;                  /* ... how many of them, and in which union */
+    bool needed, invented;                  /* required; null is only allowed for the sake of strictness */
+} mcpi_fit_slot;
+
+/* A value of "enum", a name in "required". */
+typedef struct mcpi_fit_value { const mcp_json *json; mcpi_fit_slot *slot; struct mcpi_fit_value *next; } mcpi_fit_value;
+
+/* A keyword of a node, with whichever of these it needs. */
+typedef struct mcpi_fit_word {
+    struct mcpi_fit_word *next;
+    const mcp_json *json;                   /* data, as it came */
+    mcpi_fit_slot *first, *last;            /* schemas */
+    mcpi_fit_value *values, *values_last;   /* of enum and required */
+    struct mcpi_fit_index *index;           /* of many keys or values */
+    uint32_t n;
+    uint8_t id;
+} mcpi_fit_word;
+
+/* A union that was read and not sorted out yet. */
+typedef struct mcpi_fit_union { mcpi_fit_slot *first; bool one; struct mcpi_fit_union *next; } mcpi_fit_union;
+
+/* A reference that was read and not followed yet. */
+typedef struct mcpi_fit_ref { const mcp_json *text, *base; struct mcpi_fit_ref *next; } mcpi_fit_ref;
+
+/* What references point at. */
+typedef struct mcpi_fit_target {
+    const mcp_json *json, *base;
+    const char *name;                       /* the last word of the pointer, to speak of it */
+    struct mcpi_fit_target *group;          /* one of its strongly connected component */
+    struct mcpi_fit_target *next_def;
+    struct mcpi_fit_node *node;             /* its definition, where references are kept */
+    struct mcpi_undo *undo;
+    const char *def;
+    uint32_t active;                        /* of a group: how many of its members are being expanded */
+    uint32_t stamp;                         /* the last node that absorbed it */
+    struct mcpi_fit_active *leads;          /* of a definition: to which others */
+    size_t led;                             /* from how many places */
+} mcpi_fit_target;
+typedef struct mcpi_fit_active { mcpi_fit_target *target; struct mcpi_fit_active *next; } mcpi_fit_active;
+
+typedef struct mcpi_fit_node {
+    uint64_t has;                           /* a bit for each keyword in the list */
+    mcpi_fit_word *words, *words_last;
+    mcpi_fit_union *unions, *unions_last;
+    mcpi_fit_ref *refs;
+    mcpi_fit_active *targets;               /* what it has absorbed through references */
+    mcpi_fit_target *kept;                  /* it is only a reference */
+    struct mcpi_fit_node *outer;            /* what has moved into the branches */
+    struct mcpi_fit_node *wrapped;          /* what became a branch beside null */
+    const char *description;
+    char *note;
+    const char *text;                       /* written already */
+    size_t description_len, note_len, text_len;
+    uint32_t types, serial, closed;         /* closed: one more than the properties beside a false additionalProperties */
+    mcpi_fit_word *branches;                /* of a union that is sorted out */
+    bool never;                             /* no value fits */
+    bool clash;                             /* two of its schemas contradict each other */
+    bool null, null_first;                  /* or null */
+    bool nullable, needed, sealed, constant, free, typed, in_place, no_keep, top, from_union, done, joined;
+} mcpi_fit_node;
+
+/* -- the fitter -------------------------------------------------------------------------------------------------- */
+
+/* Where the walk is. */
+typedef struct mcpi_fit_place {
+    const struct mcpi_fit_place *up;
+    const mcp_json *json;
+    const char *key;
+    size_t len, index;
+    int id;                                 /* the keyword; for a list or map, then the index or the key */
+} mcpi_fit_place;
+
+/* A hash table that only grows: entries with equal hashes hang together, the caller compares. */
+typedef struct mcpi_fit_entry {
+    struct mcpi_fit_entry *next;
+    const void *key;
+    const mcp_json *json;
+    void *value;
+    uint32_t hash;
+} mcpi_fit_entry;
+typedef struct mcpi_fit_index { mcpi_fit_entry **heads; size_t size, n; } mcpi_fit_index;
+
+typedef struct mcpi_fitter {
+    mcp_arena *arena;
+    const mcp_json *root;
+    mcp_fit_desc d;
+    int column;                             /* of the profile, in the table */
+    size_t work, work_max, nodes;
+    int depth_max;
+    bool no_memory, over, lost;             /* lost: strictness */
+    bool keep, hard, plain;                 /* this try: references are kept; cycles are cut early; no descriptions below */
+    bool strict, cyclic, changed;           /* changed: there is something to undo */
+    size_t most, refs;                      /* properties of the root; references that were met */
+    uint32_t serial;
+    mcpi_fit_place top;                     /* of the root */
+    const mcpi_fit_place *place;
+    mcpi_fit_index members, targets, followed, anchors, keys, wishes, renamed, sent, def_names;
+    bool anchored, keyed, grouped;
+    mcpi_fit_target *defs, *defs_last, *walked;     /* definitions that are kept; the one that is being walked */
+    bool optional;                          /* since the definition began, a property that may be left out was passed */
+    bool wrapped;
+    size_t strict_names, strict_properties, strict_values;
+    mcp_writer out, branch;                 /* the result; a branch, to compare it by its text */
+    char why[200];                          /* strictness was lost */
+    char *said;                             /* the report */
+    size_t said_len, said_cap, unsaid;
+    unsigned char words[256];               /* from the hash of a keyword to its row, plus one */
+} mcpi_fitter;
+
+static char mcpi_fit_cell(const mcpi_fitter *f, int id)
+{
+    return mcpi_fit_rules[id].cells[f->column];
+}
+
+static void *mcpi_fit_new(mcpi_fitter *f, size_t size)
+{
+    void *p = mcp_arena_alloc(f->arena, size);
+    if (p) memset(p, 0, size);
+    else f->no_memory = true;
+    return p;
+}
+
+static bool mcpi_fit_stopped(const mcpi_fitter *f)
+{
+    return f->no_memory || f->over || f->lost;
+}
+
+/* Counts work, which is linear in the input plus the budget of the result. */
+static void mcpi_fit_work(mcpi_fitter *f, size_t n)
+{
+    f->work += n;
+    if (f->work > f->work_max) f->over = true;
+}
+
+static unsigned mcpi_fit_word_hash(const char *s, size_t n)
+{
+    return ((unsigned)n * 31 + (unsigned char)s[0] * 7u + (unsigned char)s[n - 1] * 3u + (unsigned char)s[n / 2]) & 255;
+}
+
+static void mcpi_fit_learn_words(mcpi_fitter *f)
+{
+    int i;
+    for (i = 0; i < MCPI_F_COUNT; i++) {
+        size_t n = strlen(mcpi_fit_rules[i].word);
+        unsigned at;
+        if (!n) continue;
+        for (at = mcpi_fit_word_hash(mcpi_fit_rules[i].word, n); f->words[at]; at = (at + 1) & 255) { }
+        f->words[at] = (unsigned char)(i + 1);
+    }
+}
+
+/* The row of a keyword, or MCPI_F_COUNT. */
+static int mcpi_fit_word_of(const mcpi_fitter *f, const char *s, size_t n)
+{
+    unsigned at;
+    if (!n || n >= sizeof mcpi_fit_rules[0].word) return MCPI_F_COUNT;
+    for (at = mcpi_fit_word_hash(s, n); f->words[at]; at = (at + 1) & 255) {
+        const char *word = mcpi_fit_rules[f->words[at] - 1].word;
+        if (memcmp(word, s, n) == 0 && !word[n]) return f->words[at] - 1;
+    }
+    return MCPI_F_COUNT;
+}
+
+static mcpi_fit_entry *mcpi_fit_lookup(const mcpi_fit_index *x, uint32_t hash)
+{
+    mcpi_fit_entry *e = x->size ? x->heads[hash & (x->size - 1)] : NULL;
+    while (e && e->hash != hash) e = e->next;
+    return e;
+}
+
+static mcpi_fit_entry *mcpi_fit_lookup_next(mcpi_fit_entry *e)
+{
+    uint32_t hash = e->hash;
+    do e = e->next; while (e && e->hash != hash);
+    return e;
+}
+
+/* Adds an entry; of equal ones the newest is found first. */
+static mcpi_fit_entry *mcpi_fit_index_add(mcpi_fitter *f, mcpi_fit_index *x, uint32_t hash, const void *key,
+                                          const mcp_json *json, void *value)
+{
+    mcpi_fit_entry *e = (mcpi_fit_entry *)mcpi_fit_new(f, sizeof *e), *old, *next;
+    if (!e) return NULL;
+    if (x->n >= x->size) {
+        size_t size = x->size ? 2 * x->size : 32, i;
+        mcpi_fit_entry **heads = (mcpi_fit_entry **)mcpi_fit_new(f, size * sizeof(mcpi_fit_entry *));
+        if (!heads) return NULL;
+        for (i = 0; i < x->size; i++) {
+            mcpi_fit_entry *turned = NULL;              /* so that the order within a hash stays */
+            for (old = x->heads[i]; old; old = next) { next = old->next; old->next = turned; turned = old; }
+            for (old = turned; old; old = next) {
+                next = old->next;
+                old->next = heads[old->hash & (size - 1)];
+                heads[old->hash & (size - 1)] = old;
+            }
+        }
+        x->heads = heads;
+        x->size = size;
+    }
+    e->hash = hash; e->key = key; e->json = json; e->value = value;
+    e->next = x->heads[hash & (x->size - 1)];
+    x->heads[hash & (x->size - 1)] = e;
+    x->n++;
+    return e;
+}
+
+static size_t mcpi_fit_span(const mcp_json *v)
+{
+    return mcpi_is_container(v) ? v->u.span : 1;
+}
+
+/* Are two JSON values written the same? Their nodes stand in a row each. */
+static bool mcpi_fit_same(const mcp_json *a, const mcp_json *b)
+{
+    const uint32_t kind = MCPI_TYPE | MCPI_KEY | MCPI_TRUE;
+    size_t i, n = mcpi_fit_span(a);
+    if (a == b) return true;
+    if (n != mcpi_fit_span(b)) return false;
+    for (i = 0; i < n; i++) {
+        if ((a[i].tag & kind) != (b[i].tag & kind) || a[i].n != b[i].n) return false;
+        if (mcpi_has_text(a + i) && memcmp(a[i].u.text, b[i].u.text, a[i].n) != 0) return false;
+    }
+    return true;
+}
+
+static uint32_t mcpi_fit_value_hash(const mcp_json *v)
+{
+    uint32_t h = v->tag & (MCPI_TYPE | MCPI_TRUE);
+    size_t i, n = mcpi_fit_span(v);
+    for (i = 0; i < n; i++) h = h * 31 + (mcpi_has_text(v + i) ? mcpi_hash(v[i].u.text, v[i].n) : v[i].n);
+    return h;
+}
+
+/* -- what is reported -------------------------------------------------------------------------------------------- */
+
+#define MCPI_FIT_REPORT_MAX ((size_t)65536 - 64)
+
+static void mcpi_fit_say_bytes(mcpi_fitter *f, const char *s, size_t n)
+{
+    if (f->said_len + n + 1 > f->said_cap) {
+        size_t cap = 2 * f->said_cap + n + 256;
+        char *p = (char *)mcp_arena_alloc(f->arena, cap);
+        if (!p) { f->no_memory = true; return; }
+        if (f->said_len) memcpy(p, f->said, f->said_len);
+        f->said = p;
+        f->said_cap = cap;
+    }
+    for (; n; n--, s++) f->said[f->said_len++] = (unsigned char)*s < ' ' ? ' ' : *s;
+    f->said[f->said_len] = 0;
+}
+
+static void mcpi_fit_say_key(mcpi_fitter *f, const char *key, size_t n)
+{
+    size_t i, from = 0;
+    mcpi_fit_say_bytes(f, "/", 1);
+    for (i = 0; i < n; i++) {
+        if (key[i] != '~' && key[i] != '/') continue;
+        mcpi_fit_say_bytes(f, key + from, i - from);
+        mcpi_fit_say_bytes(f, key[i] == '~' ? "~0" : "~1", 2);
+        from = i + 1;
+    }
+    mcpi_fit_say_bytes(f, key + from, n - from);
+}
+
+static void mcpi_fit_say_place(mcpi_fitter *f, const mcpi_fit_place *at)
+{
+    const mcpi_fit_place *chain[MCPI_FIT_DEPTH + 8];
+    char number[24];
+    int n = 0;
+    for (; at && at->up && n < MCPI_FIT_DEPTH + 8; at = at->up) chain[n++] = at;
+    mcpi_fit_say_bytes(f, "#", 1);
+    while (n--) {
+        at = chain[n];
+        mcpi_fit_say_key(f, mcpi_fit_rules[at->id].word, strlen(mcpi_fit_rules[at->id].word));
+        if (at->key) mcpi_fit_say_key(f, at->key, at->len);
+        else if (at->index != MCP_NTS) mcpi_fit_say_key(f, number, mcpi_say(number, sizeof number, "%z", at->index));
+    }
+    mcpi_fit_say_bytes(f, ": ", 2);
+}
+
+/* A line of the report about the place where the walk is. The format is that of mcpi_say. */
+static void mcpi_fit_report(mcpi_fitter *f, const char *fmt, ...)
+{
+    char line[256];
+    va_list ap;
+    size_t n;
+    if (f->said_len > MCPI_FIT_REPORT_MAX - 8192) { f->unsaid++; return; }
+    va_start(ap, fmt);
+    n = mcpi_vsay(line, sizeof line, fmt, ap);
+    va_end(ap);
+    mcpi_fit_say_place(f, f->place);
+    mcpi_fit_say_bytes(f, line, n);
+    if (f->said) f->said[f->said_len++] = '\n';             /* say_bytes leaves room for it */
+}
+
+/* Strictness cannot say this: a line of the report, too. */
+static void mcpi_fit_lose(mcpi_fitter *f, const char *why, const char *what)
+{
+    if (f->said_len) f->said_len = 0;       /* this try ends; only why is of interest */
+    mcpi_fit_say_place(f, f->place);
+    if (f->said && !f->lost) mcpi_say(f->why, sizeof f->why, "%.*s%s%s", (int)(f->said_len < 120 ? f->said_len : 120), f->said, what, why);
+    f->lost = true;
+}
+
+static const char *mcpi_fit_name(int id)
+{
+    return mcpi_fit_rules[id].word;
+}
+
+/* A short sentence for the description of a node: at most 120 bytes, and 240 in all; of the variants of a root, more. */
+enum { MCPI_FIT_NOTE = 120, MCPI_FIT_NOTES = 240, MCPI_FIT_NOTES_ROOT = 1200 };
+static void mcpi_fit_note(mcpi_fitter *f, mcpi_fit_node *n, const char *fmt, ...)
+{
+    char text[MCPI_FIT_NOTES_ROOT];
+    mcpi_said t;
+    size_t most = n->top ? MCPI_FIT_NOTES_ROOT / 2 : MCPI_FIT_NOTE, cap = n->top ? MCPI_FIT_NOTES_ROOT : MCPI_FIT_NOTES;
+    va_list ap;
+    if (f->d.no_notes) return;
+    va_start(ap, fmt);
+    t.len = mcpi_vsay(text, most + 8, fmt, ap);
+    va_end(ap);
+    t.buf = text; t.cap = sizeof text; t.full = false;
+    if (t.len > most) {
+        t.len = most - 3;
+        mcpi_say_mend(&t);
+        mcpi_say_bytes(&t, MCPI_FIT_ELLIPSIS, 3);
+    }
+    if (!n->note) n->note = (char *)mcp_arena_alloc(f->arena, cap + 1);
+    if (!n->note) f->no_memory = true;
+    if (!n->note || n->note_len + 1 + t.len > cap) return;
+    if (n->note_len) n->note[n->note_len++] = ' ';
+    memcpy(n->note + n->note_len, text, t.len);
+    n->note_len += t.len;
+}
+
+/* The beginning of a value as JSON, for a note; with an ellipsis where it is cut. */
+static const char *mcpi_fit_excerpt(const mcp_json *v, char *buf, size_t cap)
+{
+    mcp_writer w;
+    mcpi_said t;
+    mcp_writer_fixed(&w, buf, cap - 4);
+    mcp_put_json(&w, NULL, v);
+    t.buf = buf; t.cap = cap; t.len = w.len; t.full = false;
+    if (!mcp_writer_text(&w, NULL)) {
+        if (mcp_json_type(v) == MCP_JSON_STRING && !t.len) mcpi_say_bytes(&t, v->u.text, v->n < cap / 2 ? v->n : cap / 2);
+        mcpi_say_mend(&t);
+        mcpi_say_bytes(&t, MCPI_FIT_ELLIPSIS, 3);
+    }
+    buf[t.len] = 0;
+    return buf;
+}
+
+/* -- types and values -------------------------------------------------------------------------------------------- */
+
+static unsigned mcpi_fit_mask(uint32_t types)
+{
+    unsigned mask = 0;
+    for (; types; types >>= 4) mask |= 1u << (types & 15);
+    return mask;
+}
+
+static bool mcpi_fit_has_type(uint32_t types, unsigned type)
+{
+    return (mcpi_fit_mask(types) >> type & 1) != 0;
+}
+
+static uint32_t mcpi_fit_add_type(uint32_t types, unsigned type)
+{
+    uint32_t t = types;
+    unsigned shift = 0;
+    for (; t; t >>= 4, shift += 4) if ((t & 15) == type) return types;
+    return types | (uint32_t)type << shift;
+}
+
+static uint32_t mcpi_fit_without_type(uint32_t types, unsigned type)
+{
+    uint32_t left = 0;
+    for (; types; types >>= 4) if ((types & 15) != type) left = mcpi_fit_add_type(left, types & 15);
+    return left;
+}
+
+/* What is in both lists, in the order of the first; an integer is a number. 0: nothing. */
+static uint32_t mcpi_fit_common_types(uint32_t a, uint32_t b)
+{
+    uint32_t both = 0;
+    unsigned mask = mcpi_fit_mask(b), t;
+    for (; a; a >>= 4) {
+        t = a & 15;
+        if (mask >> t & 1) both = mcpi_fit_add_type(both, t);
+        else if (t == MCPI_T_INTEGER && mask >> MCPI_T_NUMBER & 1) both = mcpi_fit_add_type(both, t);
+        else if (t == MCPI_T_NUMBER && mask >> MCPI_T_INTEGER & 1) both = mcpi_fit_add_type(both, MCPI_T_INTEGER);
+    }
+    return both;
+}
+
+/* The type that a word of "type" means; 0: any, or none that is known. */
+static unsigned mcpi_fit_type_word(const char *s, size_t n)
+{
+    static const char words[] = "null\0boolean\0bool\0integer\0int\0int32\0int64\0long\0number\0float\0double\0decimal\0"
+        "string\0str\0text\0char\0date\0datetime\0date-time\0uuid\0uri\0url\0enum\0array\0list\0tuple\0set\0object\0dict\0"
+        "map\0record\0struct\0";
+    static const char types[] = "1" "22" "33333" "4444" "55555555555" "6666" "77777";
+    char low[16];
+    size_t i;
+    int at;
+    if (!n || n >= sizeof low) return 0;
+    for (i = 0; i < n; i++) low[i] = (char)(s[i] >= 'A' && s[i] <= 'Z' ? s[i] + 32 : s[i]);
+    low[n] = 0;
+    at = strlen(low) == n ? mcpi_word_of(words, low) : -1;
+    return at < 0 ? 0 : (unsigned)(types[at] - '0');
+}
+
+static uint32_t mcpi_fit_read_types(mcpi_fitter *f, const mcp_json *v)
+{
+    uint32_t types = 0;
+    if (mcp_json_type(v) == MCP_JSON_STRING) {
+        types = mcpi_fit_type_word(v->u.text, v->n);
+        if (!types || strcmp(mcpi_word_at(mcpi_fit_types, (int)types), v->u.text) != 0)
+            mcpi_fit_report(f, "type \"%.*s\" is read as %s", v->n < 40 ? (int)v->n : 40, v->u.text,
+                            types ? mcpi_word_at(mcpi_fit_types, (int)types) : "any value");
+        return types;
+    }
+    if (mcp_json_type(v) == MCP_JSON_ARRAY)
+        mcp_json_each(item, v) {
+            unsigned t = mcp_json_type(item) == MCP_JSON_STRING ? mcpi_fit_type_word(item->u.text, item->n) : 0;
+            if (!t) { mcpi_fit_report(f, "a type of the list is unknown: any value"); return 0; }
+            types = mcpi_fit_add_type(types, t);
+        }
+    else mcpi_fit_report(f, "type is no word: any value");
+    return types;
+}
+
+static bool mcpi_fit_integral(const mcp_json *v)
+{
+    size_t i;
+    for (i = 0; i < v->n; i++)
+        if (v->u.text[i] == '.' || (v->u.text[i] | 32) == 'e') return mcp_json_int(v, 0) == mcp_json_int(v, 1);
+    return true;
+}
+
+static unsigned mcpi_fit_type_of_value(const mcp_json *v)
+{
+    static const char types[] = "0124567";                  /* in the order of mcp_type */
+    unsigned t = (unsigned)(types[mcp_json_type(v)] - '0');
+    return t == MCPI_T_NUMBER && mcpi_fit_integral(v) ? (unsigned)MCPI_T_INTEGER : t;
+}
+
+static bool mcpi_fit_value_fits(uint32_t types, const mcp_json *v)
+{
+    return !types || mcpi_fit_common_types(mcpi_fit_type_of_value(v), types) == mcpi_fit_type_of_value(v);
+}
+
+/* -- the words of a node ----------------------------------------------------------------------------------------- */
+
+#define MCPI_FIT_BIT(id) (UINT64_C(1) << (id))
+#define MCPI_FIT_HAS(node, id) (((node)->has & MCPI_FIT_BIT(MCPI_F_##id)) != 0)
+/* What says nothing about which values fit. */
+#define MCPI_FIT_ANNOTATIONS (MCPI_FIT_BIT(MCPI_F_TITLE) | MCPI_FIT_BIT(MCPI_F_DESCRIPTION) | MCPI_FIT_BIT(MCPI_F_DEFAULT) | \
+                              MCPI_FIT_BIT(MCPI_F_EXAMPLES) | MCPI_FIT_BIT(MCPI_F_EXAMPLE))
+
+static mcpi_fit_word *mcpi_fit_find(const mcpi_fit_node *n, int id)
+{
+    mcpi_fit_word *w;
+    if (!(n->has >> id & 1)) return NULL;
+    for (w = n->words; w->id != id; w = w->next) { }
+    return w;
+}
+
+static mcpi_fit_word *mcpi_fit_put_word(mcpi_fitter *f, mcpi_fit_node *n, int id)
+{
+    mcpi_fit_word *w = mcpi_fit_find(n, id);
+    if (w || !(w = (mcpi_fit_word *)mcpi_fit_new(f, sizeof *w))) return w;
+    w->id = (uint8_t)id;
+    n->has |= MCPI_FIT_BIT(id);
+    if (n->words_last) n->words_last->next = w;
+    else n->words = w;
+    n->words_last = w;
+    return w;
+}
+
+static void mcpi_fit_drop(mcpi_fit_node *n, uint64_t which)
+{
+    mcpi_fit_word *w, *left = NULL, **at = &n->words;
+    if (!(n->has & which)) return;
+    for (w = n->words; w; w = w->next)
+        if (!(which >> w->id & 1)) { *at = left = w; at = &w->next; }
+    *at = NULL;
+    n->words_last = left;
+    n->has &= ~which;
+}
+
+static mcpi_fit_slot *mcpi_fit_slot_for(mcpi_fitter *f, const mcp_json *json, const mcp_json *base)
+{
+    mcpi_fit_slot *s = (mcpi_fit_slot *)mcpi_fit_new(f, sizeof *s);
+    if (!s) return NULL;
+    s->all.json = json;
+    s->all.base = base;
+    s->last = &s->all;
+    return s;
+}
+
+/* What b says holds at a, too. */
+static void mcpi_fit_conjoin(mcpi_fitter *f, mcpi_fit_slot *a, const mcpi_fit_slot *b)
+{
+    const mcpi_fit_src *s;
+    for (s = &b->all; s; s = s->next) {
+        mcpi_fit_src *copy;
+        if (s->json == a->all.json) continue;
+        copy = (mcpi_fit_src *)mcpi_fit_new(f, sizeof *copy);
+        if (!copy) return;
+        copy->json = s->json;
+        copy->base = s->base;
+        a->last->next = copy;
+        a->last = copy;
+        mcpi_fit_work(f, 1);
+    }
+}
+
+static mcpi_fit_slot *mcpi_fit_clone_slot(mcpi_fitter *f, const mcpi_fit_slot *from)
+{
+    mcpi_fit_slot *s = mcpi_fit_slot_for(f, from->all.json, from->all.base);
+    if (!s) return NULL;
+    s->key = from->key;
+    s->key_len = from->key_len;
+    s->type = from->type;
+    s->other = from->other;
+    mcpi_fit_conjoin(f, s, from);
+    return s;
+}
+
+static void mcpi_fit_append(mcpi_fit_word *w, mcpi_fit_slot *s)
+{
+    s->next = NULL;
+    if (w->last) w->last->next = s;
+    else w->first = s;
+    w->last = s;
+    w->n++;
+}
+
+/* The slot of a name in a map. Few are searched in a row, many by hash. */
+static mcpi_fit_slot *mcpi_fit_slot_of(const mcpi_fit_word *w, const char *key, size_t len)
+{
+    mcpi_fit_slot *s;
+    mcpi_fit_entry *e;
+    if (!w) return NULL;
+    if (!w->index) {
+        for (s = w->first; s; s = s->next)
+            if (s->key_len == len && memcmp(s->key, key, len) == 0) return s;
+        return NULL;
+    }
+    for (e = mcpi_fit_lookup(w->index, mcpi_hash(key, len)); e; e = mcpi_fit_lookup_next(e)) {
+        s = (mcpi_fit_slot *)e->value;
+        if (s->key_len == len && memcmp(s->key, key, len) == 0) return s;
+    }
+    return NULL;
+}
+
+static void mcpi_fit_append_named(mcpi_fitter *f, mcpi_fit_word *w, mcpi_fit_slot *s)
+{
+    mcpi_fit_append(w, s);
+    if (w->n == 16) {
+        w->index = (mcpi_fit_index *)mcpi_fit_new(f, sizeof *w->index);
+        for (s = w->first; s && w->index; s = s->next)
+            mcpi_fit_index_add(f, w->index, mcpi_hash(s->key, s->key_len), s->key, NULL, s);
+    } else if (w->index) mcpi_fit_index_add(f, w->index, mcpi_hash(s->key, s->key_len), s->key, NULL, s);
+}
+
+static void mcpi_fit_append_value(mcpi_fitter *f, mcpi_fit_word *w, const mcp_json *json, mcpi_fit_slot *slot)
+{
+    mcpi_fit_value *v = (mcpi_fit_value *)mcpi_fit_new(f, sizeof *v);
+    if (!v) return;
+    v->json = json;
+    v->slot = slot;
+    if (w->values_last) w->values_last->next = v;
+    else w->values = v;
+    w->values_last = v;
+    w->n++;
+    if (w->id == MCPI_F_ENUM && (w->index || w->n == 16)) {
+        if (w->index) { mcpi_fit_index_add(f, w->index, mcpi_fit_value_hash(json), NULL, json, NULL); return; }
+        w->index = (mcpi_fit_index *)mcpi_fit_new(f, sizeof *w->index);
+        for (v = w->values; v && w->index; v = v->next)
+            mcpi_fit_index_add(f, w->index, mcpi_fit_value_hash(v->json), NULL, v->json, NULL);
+    }
+}
+
+static bool mcpi_fit_has_value(const mcpi_fit_word *w, const mcp_json *json)
+{
+    const mcpi_fit_value *v;
+    mcpi_fit_entry *e;
+    if (!w->index) {
+        for (v = w->values; v; v = v->next) if (mcpi_fit_same(v->json, json)) return true;
+        return false;
+    }
+    for (e = mcpi_fit_lookup(w->index, mcpi_fit_value_hash(json)); e; e = mcpi_fit_lookup_next(e))
+        if (mcpi_fit_same(e->json, json)) return true;
+    return false;
+}
+
+/* Keeps the values that `keep` says. */
+static void mcpi_fit_filter_values(mcpi_fitter *f, mcpi_fit_word *w, bool (*keep)(const void *, const mcp_json *),
+                                   const void *with)
+{
+    mcpi_fit_value *v = w->values;
+    w->values = w->values_last = NULL;
+    w->index = NULL;
+    w->n = 0;
+    for (; v; v = v->next) if (keep(with, v->json)) mcpi_fit_append_value(f, w, v->json, v->slot);
+}
+
+static bool mcpi_fit_value_in(const void *word, const mcp_json *v)
+{
+    return mcpi_fit_has_value((const mcpi_fit_word *)word, v);
+}
+
+static bool mcpi_fit_value_of(const void *types, const mcp_json *v)
+{
+    return mcpi_fit_value_fits(*(const uint32_t *)types, v);
+}
+
+static bool mcpi_fit_value_not_null(const void *unused, const mcp_json *v)
+{
+    (void)unused;
+    return mcp_json_type(v) != MCP_JSON_NULL;
+}
+
+static bool mcpi_fit_value_not_empty(const void *unused, const mcp_json *v)
+{
+    (void)unused;
+    return mcp_json_type(v) != MCP_JSON_STRING || v->n;
+}
+
+/* -- two of one keyword ------------------------------------------------------------------------------------------ */
+
+static void mcpi_fit_take_types(mcpi_fit_node *n, uint32_t types)
+{
+    uint32_t both = n->types ? mcpi_fit_common_types(n->types, types) : types;
+    if (!both) n->clash = true;
+    n->types = both;
+}
+
+/* Of two bounds the stricter one. */
+static void mcpi_fit_take_bound(mcpi_fit_word *old, const mcp_json *json)
+{
+    bool least = old->id == MCPI_F_MINIMUM || old->id == MCPI_F_ABOVE || old->id == MCPI_F_MIN_LENGTH ||
+                 old->id == MCPI_F_MIN_ITEMS || old->id == MCPI_F_MIN_PROPERTIES || old->id == MCPI_F_MIN_CONTAINS;
+    double a = mcp_json_num(old->json, 0), b = mcp_json_num(json, 0);
+    if (least ? b > a : b < a) old->json = json;
+}
+
+/* Adds what `w`, whose slots nobody else has, says to a node that has the keyword already. */
+static void mcpi_fit_take(mcpi_fitter *f, mcpi_fit_node *n, mcpi_fit_word *old, mcpi_fit_word *w)
+{
+    mcpi_fit_slot *s, *next, *same;
+    mcpi_fit_value *v;
+    switch (w->id) {
+    case MCPI_F_MINIMUM: case MCPI_F_MAXIMUM: case MCPI_F_ABOVE: case MCPI_F_BELOW: case MCPI_F_MIN_LENGTH:
+    case MCPI_F_MAX_LENGTH: case MCPI_F_MIN_ITEMS: case MCPI_F_MAX_ITEMS: case MCPI_F_MIN_PROPERTIES:
+    case MCPI_F_MAX_PROPERTIES: case MCPI_F_MIN_CONTAINS: case MCPI_F_MAX_CONTAINS:
+        mcpi_fit_take_bound(old, w->json);
+        break;
+    case MCPI_F_UNIQUE:
+        if (mcp_json_bool(w->json, false)) old->json = w->json;
+        break;
+    case MCPI_F_ENUM:
+        mcpi_fit_filter_values(f, old, mcpi_fit_value_in, w);
+        if (!old->n) { n->clash = true; mcpi_fit_drop(n, MCPI_FIT_BIT(MCPI_F_ENUM)); }
+        break;
+    case MCPI_F_REQUIRED:
+        for (v = w->values; v; v = v->next) mcpi_fit_append_value(f, old, v->json, v->slot);
+        break;
+    case MCPI_F_PROPERTIES: case MCPI_F_PATTERNS: case MCPI_F_NEEDS_SCHEMA:
+        for (s = w->first; s; s = next) {
+            next = s->next;
+            same = mcpi_fit_slot_of(old, s->key, s->key_len);
+            if (same) mcpi_fit_conjoin(f, same, s);
+            else mcpi_fit_append_named(f, old, s);
+        }
+        break;
+    case MCPI_F_TUPLE:
+        for (s = w->first, same = old->first; s; s = next) {
+            next = s->next;
+            if (same) { mcpi_fit_conjoin(f, same, s); same = same->next; }
+            else mcpi_fit_append(old, s);
+        }
+        break;
+    case MCPI_F_NOT:                        /* none of several: not any of them */
+        for (same = old->first; same->other; same = same->other) { }
+        same->other = w->first;
+        break;
+    case MCPI_F_MORE:                       /* false beside a schema: false; mcpi_fit_settle_closed has the last word */
+        if (!w->first) { old->first = old->last = NULL; old->n = 0; old->json = w->json; }
+        else if (old->first) mcpi_fit_conjoin(f, old->first, w->first);
+        break;
+    case MCPI_F_ITEMS: case MCPI_F_NAMES:
+        mcpi_fit_conjoin(f, old->first, w->first);
+        break;
+    case MCPI_F_TITLE: case MCPI_F_DESCRIPTION: case MCPI_F_DEFAULT: case MCPI_F_EXAMPLES: case MCPI_F_EXAMPLE:
+        break;                              /* the outer one wins */
+    default:
+        if (!w->json || !old->json || !mcpi_fit_same(w->json, old->json))
+            mcpi_fit_report(f, "only one of two %s is kept", mcpi_fit_name(w->id));
+        break;
+    }
+}
+
+static void mcpi_fit_add(mcpi_fitter *f, mcpi_fit_node *n, const mcpi_fit_word *w)
+{
+    mcpi_fit_word *old = mcpi_fit_find(n, w->id), copy = *w;
+    if (old) { mcpi_fit_take(f, n, old, &copy); return; }
+    old = mcpi_fit_put_word(f, n, w->id);
+    if (!old) return;
+    copy.next = NULL;
+    *old = copy;
+}
+
+/* What m says, n says too. m stays as it is. Annotations of m only where n has none, and only if asked. */
+static void mcpi_fit_merge(mcpi_fitter *f, mcpi_fit_node *n, const mcpi_fit_node *m, bool annotations)
+{
+    const mcpi_fit_word *w;
+    const mcpi_fit_slot *s;
+    const mcpi_fit_union *u;
+    const mcpi_fit_ref *r;
+    const mcpi_fit_active *t;
+    for (w = m->words; w && !mcpi_fit_stopped(f); w = w->next) {
+        mcpi_fit_word fresh;
+        if (!annotations && MCPI_FIT_ANNOTATIONS >> w->id & 1) continue;
+        fresh = *w;
+        fresh.index = NULL;
+        if (w->id == MCPI_F_DESCRIPTION && !n->description) {
+            n->description = m->description;
+            n->description_len = m->description_len;
+        }
+        if (w->first) {
+            mcpi_fit_slot *copy;
+            fresh.first = fresh.last = NULL;
+            fresh.n = 0;
+            for (s = w->first; s && !mcpi_fit_stopped(f); s = s->next) {
+                mcpi_fit_work(f, 1);
+                copy = mcpi_fit_clone_slot(f, s);
+                if (!copy) return;
+                if (s->key) mcpi_fit_append_named(f, &fresh, copy);
+                else mcpi_fit_append(&fresh, copy);
+            }
+        }
+        if (w->values) {
+            const mcpi_fit_value *v;
+            fresh.values = fresh.values_last = NULL;
+            fresh.n = 0;
+            mcpi_fit_work(f, w->n);
+            for (v = w->values; v && !mcpi_fit_stopped(f); v = v->next)
+                mcpi_fit_append_value(f, &fresh, v->json, v->slot);
+        }
+        mcpi_fit_add(f, n, &fresh);
+    }
+    if (m->types) mcpi_fit_take_types(n, m->types);
+    for (u = m->unions; u; u = u->next) {
+        mcpi_fit_union *copy = (mcpi_fit_union *)mcpi_fit_new(f, sizeof *copy);
+        if (!copy) return;
+        copy->first = u->first;
+        copy->one = u->one;
+        if (n->unions_last) n->unions_last->next = copy;
+        else n->unions = copy;
+        n->unions_last = copy;
+    }
+    for (r = m->refs; r; r = r->next) {
+        mcpi_fit_ref *copy = (mcpi_fit_ref *)mcpi_fit_new(f, sizeof *copy);
+        if (!copy) return;
+        copy->text = r->text;
+        copy->base = r->base;
+        copy->next = n->refs;
+        n->refs = copy;
+    }
+    for (t = m->targets; t; t = t->next) {
+        mcpi_fit_active *copy = (mcpi_fit_active *)mcpi_fit_new(f, sizeof *copy);
+        if (!copy) return;
+        copy->target = t->target;
+        copy->next = n->targets;
+        n->targets = copy;
+    }
+    if (m->kept && !n->kept) n->kept = m->kept;
+    if (m->closed > n->closed) n->closed = m->closed;
+    n->never |= m->never;
+    n->clash |= m->clash;
+    n->nullable |= m->nullable;
+    n->needed |= m->needed;
+    n->sealed |= m->sealed;
+    n->constant |= m->constant;
+}
+
+/* -- reading a schema -------------------------------------------------------------------------------------------- */
+/* Shape repair and old drafts are dealt with here, keyword by keyword; what comes out is 2020-12. */
+
+/* A word with one schema in it, and so on for lists and maps. */
+static void mcpi_fit_read_schema(mcpi_fitter *f, mcpi_fit_node *n, int id, const mcp_json *v, const mcp_json *base)
+{
+    mcpi_fit_word w;
+    mcpi_fit_slot *s = mcpi_fit_slot_for(f, v, base);
+    if (!s) return;
+    memset(&w, 0, sizeof w);
+    w.id = (uint8_t)id;
+    mcpi_fit_append(&w, s);
+    mcpi_fit_add(f, n, &w);
+}
+
+static void mcpi_fit_read_list(mcpi_fitter *f, mcpi_fit_node *n, int id, const mcp_json *v, const mcp_json *base)
+{
+    mcpi_fit_word w;
+    memset(&w, 0, sizeof w);
+    w.id = (uint8_t)id;
+    mcpi_fit_work(f, v->n);
+    if (mcpi_fit_stopped(f)) return;
+    mcp_json_each(item, v) {
+        mcpi_fit_slot *s = mcpi_fit_slot_for(f, item, base);
+        if (!s) return;
+        mcpi_fit_append(&w, s);
+    }
+    if (w.n) mcpi_fit_add(f, n, &w);
+}
+
+/* The last of equal keys counts, in the place of the first. Keywords whose schemas nobody keeps are not looked at. */
+static void mcpi_fit_read_map(mcpi_fitter *f, mcpi_fit_node *n, int id, const mcp_json *v, const mcp_json *base)
+{
+    mcpi_fit_word w;
+    memset(&w, 0, sizeof w);
+    w.id = (uint8_t)id;
+    if (mcp_json_type(v) != MCP_JSON_OBJECT) {
+        mcpi_fit_report(f, "%s is no map and is dropped", mcpi_fit_name(id));
+        if (id != MCPI_F_PROPERTIES) return;
+    } else mcpi_fit_work(f, v->n);
+    if (mcpi_fit_stopped(f)) return;
+    mcp_json_each(item, v) {
+        mcpi_fit_slot *s;
+        if (mcp_json_type(v) != MCP_JSON_OBJECT) break;
+        s = mcpi_fit_slot_of(&w, item[-1].u.text, item[-1].n);
+        if (s) { s->all.json = item; continue; }
+        s = mcpi_fit_slot_for(f, item, base);
+        if (!s) return;
+        s->key = item[-1].u.text;
+        s->key_len = item[-1].n;
+        mcpi_fit_append_named(f, &w, s);
+    }
+    mcpi_fit_add(f, n, &w);
+}
+
+static void mcpi_fit_read_data(mcpi_fitter *f, mcpi_fit_node *n, int id, const mcp_json *v)
+{
+    mcpi_fit_word w;
+    memset(&w, 0, sizeof w);
+    w.id = (uint8_t)id;
+    w.json = v;
+    mcpi_fit_add(f, n, &w);
+}
+
+/* A value that has to be of a type, or it is dropped. `count`: an integer from 0. */
+static void mcpi_fit_read_checked(mcpi_fitter *f, mcpi_fit_node *n, int id, const mcp_json *v, mcp_type type, bool count)
+{
+    if (mcp_json_type(v) != type || (count && (!mcpi_fit_integral(v) || v->u.text[0] == '-')))
+        mcpi_fit_report(f, "%s has a value of the wrong type and is dropped", mcpi_fit_name(id));
+    else mcpi_fit_read_data(f, n, id, v);
+}
+
+static void mcpi_fit_read_description(mcpi_fitter *f, mcpi_fit_node *n, const mcp_json *v)
+{
+    size_t len = 0;
+    char *p;
+    if (mcp_json_type(v) == MCP_JSON_STRING) {
+        if (!v->n || n->description) return;                /* an empty one is left out */
+        n->description = v->u.text;
+        n->description_len = v->n;
+    } else {
+        mcpi_fit_report(f, "description is no string");
+        if (n->description || mcp_json_type(v) != MCP_JSON_ARRAY) return;
+        mcp_json_each(item, v) if (mcp_json_type(item) == MCP_JSON_STRING && item->n) len += item->n + 1;
+        p = len > 1 ? (char *)mcpi_fit_new(f, len) : NULL;
+        if (!p) return;
+        n->description = p;
+        mcp_json_each(item, v) {
+            if (mcp_json_type(item) != MCP_JSON_STRING || !item->n) continue;
+            if (p != n->description) *p++ = ' ';
+            memcpy(p, item->u.text, item->n);
+            p += item->n;
+        }
+        n->description_len = len - 1;
+    }
+    mcpi_fit_put_word(f, n, MCPI_F_DESCRIPTION);
+}
+
+static void mcpi_fit_read_values(mcpi_fitter *f, mcpi_fit_node *n, const mcp_json *v, bool constant)
+{
+    mcpi_fit_word w;
+    memset(&w, 0, sizeof w);
+    w.id = MCPI_F_ENUM;
+    if (!constant && mcp_json_type(v) != MCP_JSON_ARRAY) {
+        mcpi_fit_report(f, "enum is no list and is dropped");
+        return;
+    }
+    if (constant) mcpi_fit_append_value(f, &w, v, NULL);
+    else {
+        mcpi_fit_work(f, v->n);
+        if (mcpi_fit_stopped(f)) return;
+        mcp_json_each(item, v) if (!mcpi_fit_has_value(&w, item)) mcpi_fit_append_value(f, &w, item, NULL);
+        if (w.n < v->n) mcpi_fit_report(f, w.n ? "enum lost duplicates" : "enum is empty and is dropped");
+    }
+    if (!w.n) return;
+    if (!MCPI_FIT_HAS(n, ENUM)) n->constant = constant;
+    mcpi_fit_add(f, n, &w);
+}
+
+static void mcpi_fit_read_required(mcpi_fitter *f, mcpi_fit_node *n, const mcp_json *v)
+{
+    mcpi_fit_word w;
+    memset(&w, 0, sizeof w);
+    w.id = MCPI_F_REQUIRED;
+    if (mcp_json_type(v) == MCP_JSON_BOOL) { n->needed |= mcp_json_bool(v, false); return; }    /* draft 3 */
+    if (mcp_json_type(v) == MCP_JSON_STRING) mcpi_fit_append_value(f, &w, v, NULL);
+    else if (mcp_json_type(v) != MCP_JSON_ARRAY) { mcpi_fit_report(f, "required is no list and is dropped"); return; }
+    else {
+        mcpi_fit_work(f, v->n);
+        if (mcpi_fit_stopped(f)) return;
+        mcp_json_each(item, v) {
+            if (mcp_json_type(item) == MCP_JSON_STRING) mcpi_fit_append_value(f, &w, item, NULL);
+            else mcpi_fit_report(f, "required lists what is no name");
+        }
+    }
+    if (w.n) mcpi_fit_add(f, n, &w);
+}
+
+static void mcpi_fit_read_union(mcpi_fitter *f, mcpi_fit_node *n, bool one, const mcp_json *v, const mcp_json *base)
+{
+    mcpi_fit_union *u;
+    mcpi_fit_slot *s, **at;
+    if (!mcpi_is_container(v)) {
+        mcpi_fit_report(f, "%s is no list and is dropped", one ? "oneOf" : "anyOf");
+        return;
+    }
+    u = (mcpi_fit_union *)mcpi_fit_new(f, sizeof *u);
+    if (!u) return;
+    at = &u->first;
+    if (mcp_json_type(v) == MCP_JSON_OBJECT) *at = mcpi_fit_slot_for(f, v, base);
+    else {
+        mcpi_fit_work(f, v->n);
+        if (mcpi_fit_stopped(f)) return;
+        mcp_json_each(item, v) {
+            s = *at = mcpi_fit_slot_for(f, item, base);
+            if (!s) return;
+            at = &s->next;
+        }
+    }
+    u->one = one;
+    if (n->unions_last) n->unions_last->next = u;
+    else n->unions = u;
+    n->unions_last = u;
+}
+
+/* Where "allOf" and the like wait until the schema that lists them is read. */
+typedef struct mcpi_fit_queue { mcpi_fit_src *first, **end; } mcpi_fit_queue;
+
+static void mcpi_fit_enqueue(mcpi_fitter *f, mcpi_fit_queue *q, const mcp_json *v, const mcp_json *base)
+{
+    mcpi_fit_src *s = (mcpi_fit_src *)mcpi_fit_new(f, sizeof *s);
+    if (!s) return;
+    s->json = v;
+    s->base = base;
+    *q->end = s;
+    q->end = &s->next;
+}
+
+static void mcpi_fit_read_ref(mcpi_fitter *f, mcpi_fit_node *n, const mcp_json *v, const mcp_json *base)
+{
+    mcpi_fit_ref *r;
+    if (mcp_json_type(v) != MCP_JSON_STRING) { mcpi_fit_report(f, "$ref is no string and is dropped"); return; }
+    r = (mcpi_fit_ref *)mcpi_fit_new(f, sizeof *r);
+    if (!r) return;
+    r->text = v;
+    r->base = base;
+    r->next = n->refs;
+    n->refs = r;
+}
+
+static void mcpi_fit_read_not(mcpi_fitter *f, mcpi_fit_node *n, const mcp_json *v, const mcp_json *base)
+{
+    bool all = mcp_json_type(v) == MCP_JSON_OBJECT ? v->n == 0 : mcp_json_bool(v, false);
+    if (all) n->never = true;
+    else if (mcp_json_type(v) == MCP_JSON_OBJECT) mcpi_fit_read_schema(f, n, MCPI_F_NOT, v, base);
+}
+
+/* "dependencies" is two keywords of today in one. */
+static void mcpi_fit_read_needs(mcpi_fitter *f, mcpi_fit_node *n, const mcp_json *v, const mcp_json *base)
+{
+    mcpi_fit_word names, schemas;
+    memset(&names, 0, sizeof names);
+    memset(&schemas, 0, sizeof schemas);
+    names.id = MCPI_F_NEEDS;
+    schemas.id = MCPI_F_NEEDS_SCHEMA;
+    if (mcp_json_type(v) != MCP_JSON_OBJECT) { mcpi_fit_report(f, "dependencies is no map and is dropped"); return; }
+    mcpi_fit_work(f, v->n);
+    if (mcpi_fit_stopped(f)) return;
+    mcp_json_each(item, v) {
+        mcpi_fit_word *w = mcp_json_type(item) == MCP_JSON_ARRAY ? &names : &schemas;
+        mcpi_fit_slot *s;
+        if (mcpi_fit_slot_of(w, item[-1].u.text, item[-1].n)) continue;
+        s = mcpi_fit_slot_for(f, item, base);
+        if (!s) return;
+        s->key = item[-1].u.text;
+        s->key_len = item[-1].n;
+        mcpi_fit_append_named(f, w, s);
+    }
+    if (names.n) mcpi_fit_add(f, n, &names);
+    if (schemas.n) mcpi_fit_add(f, n, &schemas);
+}
+
+/* One keyword. `last` has the value of each keyword of this schema, or NULL. */
+static void mcpi_fit_read_word(mcpi_fitter *f, mcpi_fit_node *n, int id, const mcp_json *v, const mcp_json *base,
+                               const mcp_json *const *last, mcpi_fit_queue *queue)
+{
+    uint32_t types;
+    bool object = mcp_json_type(v) == MCP_JSON_OBJECT, boolean = mcp_json_type(v) == MCP_JSON_BOOL;
+    switch (id) {
+    case MCPI_F_TYPE:
+        types = mcpi_fit_read_types(f, v);
+        if (!types) break;
+        mcpi_fit_take_types(n, types);
+        mcpi_fit_put_word(f, n, id);
+        break;
+    case MCPI_F_DESCRIPTION: mcpi_fit_read_description(f, n, v); break;
+    case MCPI_F_TITLE: case MCPI_F_PATTERN: case MCPI_F_FORMAT: case MCPI_F_ENCODING: case MCPI_F_MEDIA:
+        mcpi_fit_read_checked(f, n, id, v, MCP_JSON_STRING, false);
+        break;
+    case MCPI_F_DEFAULT: case MCPI_F_EXAMPLE: mcpi_fit_read_data(f, n, id, v); break;
+    case MCPI_F_EXAMPLES: mcpi_fit_read_checked(f, n, id, v, MCP_JSON_ARRAY, false); break;
+    case MCPI_F_ENUM: case MCPI_F_CONST: mcpi_fit_read_values(f, n, v, id == MCPI_F_CONST); break;
+    case MCPI_F_PROPERTIES: case MCPI_F_PATTERNS: case MCPI_F_NEEDS_SCHEMA: mcpi_fit_read_map(f, n, id, v, base); break;
+    case MCPI_F_REQUIRED: mcpi_fit_read_required(f, n, v); break;
+    case MCPI_F_MORE:
+        if (boolean && !mcp_json_bool(v, true)) {
+            uint32_t beside = 1 + (uint32_t)mcp_json_size(last[MCPI_F_PROPERTIES]);
+            if (beside > n->closed) n->closed = beside;
+            mcpi_fit_read_data(f, n, id, v);
+        } else if (object || boolean) mcpi_fit_read_schema(f, n, id, v, base);
+        else mcpi_fit_report(f, "additionalProperties is no schema and is dropped");
+        break;
+    case MCPI_F_NEEDS: case MCPI_F_OLD_NEEDS: mcpi_fit_read_needs(f, n, v, base); break;
+    case MCPI_F_NAMES: case MCPI_F_CONTAINS: case MCPI_F_IF: case MCPI_F_THEN: case MCPI_F_ELSE:
+        if (object) mcpi_fit_read_schema(f, n, id, v, base);
+        break;
+    case MCPI_F_ITEMS:
+        if (mcp_json_type(v) == MCP_JSON_ARRAY) mcpi_fit_read_list(f, n, MCPI_F_TUPLE, v, base);
+        else if (object || boolean) mcpi_fit_read_schema(f, n, id, v, base);
+        else mcpi_fit_report(f, "items is no schema and is dropped");
+        break;
+    case MCPI_F_MORE_ITEMS:
+        if (mcp_json_type(last[MCPI_F_ITEMS]) == MCP_JSON_ARRAY && (object || boolean))
+            mcpi_fit_read_schema(f, n, MCPI_F_ITEMS, v, base);
+        break;
+    case MCPI_F_TUPLE:
+        if (mcp_json_type(v) == MCP_JSON_ARRAY) mcpi_fit_read_list(f, n, id, v, base);
+        else mcpi_fit_report(f, "prefixItems is no list and is dropped");
+        break;
+    case MCPI_F_MIN_CONTAINS: case MCPI_F_MAX_CONTAINS: case MCPI_F_MIN_ITEMS: case MCPI_F_MAX_ITEMS:
+    case MCPI_F_MIN_LENGTH: case MCPI_F_MAX_LENGTH: case MCPI_F_MIN_PROPERTIES: case MCPI_F_MAX_PROPERTIES:
+        mcpi_fit_read_checked(f, n, id, v, MCP_JSON_NUMBER, true);
+        break;
+    case MCPI_F_UNIQUE: if (mcp_json_bool(v, false)) mcpi_fit_read_data(f, n, id, v); break;
+    case MCPI_F_MINIMUM: case MCPI_F_MAXIMUM:               /* draft 4: a boolean beside it says which bound it is */
+        if (mcp_json_bool(last[id == MCPI_F_MINIMUM ? MCPI_F_ABOVE : MCPI_F_BELOW], false))
+            id = id == MCPI_F_MINIMUM ? MCPI_F_ABOVE : MCPI_F_BELOW;
+        mcpi_fit_read_checked(f, n, id, v, MCP_JSON_NUMBER, false);
+        break;
+    case MCPI_F_ABOVE: case MCPI_F_BELOW:
+        if (!boolean) mcpi_fit_read_checked(f, n, id, v, MCP_JSON_NUMBER, false);
+        break;
+    case MCPI_F_MULTIPLE:
+        mcpi_fit_read_checked(f, n, id, v, mcp_json_num(v, 0) > 0 ? MCP_JSON_NUMBER : MCP_JSON_NONE, false);
+        break;
+    case MCPI_F_ANY_OF: case MCPI_F_ONE_OF: mcpi_fit_read_union(f, n, id == MCPI_F_ONE_OF, v, base); break;
+    case MCPI_F_NOT: mcpi_fit_read_not(f, n, v, base); break;
+    case MCPI_F_NULLABLE: n->nullable |= mcp_json_bool(v, false); break;
+    case MCPI_F_ALL_OF:
+        if (!mcpi_is_container(v)) { mcpi_fit_report(f, "allOf is no list and is dropped"); break; }
+        mcpi_fit_work(f, v->n);
+        if (object) mcpi_fit_enqueue(f, queue, v, base);
+        else if (!mcpi_fit_stopped(f)) mcp_json_each(item, v) mcpi_fit_enqueue(f, queue, item, base);
+        break;
+    case MCPI_F_REF: case MCPI_F_DYNAMIC_REF: case MCPI_F_RECURSIVE_REF: mcpi_fit_read_ref(f, n, v, base); break;
+    case MCPI_F_OTHER_PROPERTIES: if (boolean && !mcp_json_bool(v, true)) n->sealed = true; break;
+    default: break;                         /* nothing that a value has to follow */
+    }
+}
+
+/* Reads one schema into the node. What it refers to waits in n->refs, what it lists in "allOf" in the queue. */
+static void mcpi_fit_read(mcpi_fitter *f, mcpi_fit_node *n, const mcp_json *s, const mcp_json *base, mcpi_fit_queue *queue)
+{
+    const mcp_json *last[MCPI_F_COUNT + 1], *k;
+    unsigned char ids[24];
+    uint32_t left, i;
+    mcpi_fit_work(f, 1);
+    if (mcp_json_type(s) == MCP_JSON_BOOL) { n->never |= !mcp_json_bool(s, true); return; }
+    if (mcp_json_type(s) == MCP_JSON_STRING && mcpi_fit_type_word(s->u.text, s->n)) {
+        mcpi_fit_report(f, "a type stands where a schema belongs");
+        mcpi_fit_take_types(n, mcpi_fit_type_word(s->u.text, s->n));
+        mcpi_fit_put_word(f, n, MCPI_F_TYPE);
+        return;
+    }
+    if (mcp_json_type(s) != MCP_JSON_OBJECT) { mcpi_fit_report(f, "this is no schema: any value"); return; }
+    mcpi_fit_work(f, s->n);
+    if (mcpi_fit_stopped(f)) return;
+    memset(last, 0, sizeof last);
+    i = 0;
+    mcpi_each_key(k, left, s) {
+        int id = mcpi_fit_word_of(f, k->u.text, k->n);
+        if (i < sizeof ids) ids[i] = (unsigned char)id;
+        i++;
+        last[id] = k + 1;
+    }
+    if (mcp_json_type(last[MCPI_F_ID]) == MCP_JSON_STRING && last[MCPI_F_ID]->u.text[0] != '#') base = s;
+    i = 0;
+    mcpi_each_key(k, left, s) {
+        int id = i < sizeof ids ? ids[i] : mcpi_fit_word_of(f, k->u.text, k->n);
+        i++;
+        if (mcpi_fit_stopped(f)) return;
+        if (id == MCPI_F_COUNT) {
+            if (last[id] == k + 1) mcpi_fit_report(f, "%.*s is no keyword and is dropped", k->n < 60 ? (int)k->n : 60, k->u.text);
+        } else if (last[id] == k + 1) mcpi_fit_read_word(f, n, id, k + 1, base, last, queue);
+    }
+}
+
+/* Reads a schema and all that holds with it into the node, but what it refers to. */
+static void mcpi_fit_absorb(mcpi_fitter *f, mcpi_fit_node *n, const mcpi_fit_src *first)
+{
+    mcpi_fit_queue queue;
+    const mcpi_fit_src *s;
+    mcpi_fit_src *waiting;
+    for (s = first; s && !mcpi_fit_stopped(f); s = s->next) {
+        queue.first = NULL;
+        queue.end = &queue.first;
+        mcpi_fit_read(f, n, s->json, s->base, &queue);
+        for (waiting = queue.first; waiting && !mcpi_fit_stopped(f); waiting = waiting->next)
+            mcpi_fit_read(f, n, waiting->json, waiting->base, &queue);
+    }
+}
+
+/* -- references -------------------------------------------------------------------------------------------------- */
+
+/* A member of an object, the last of equal keys. Objects with many members are searched by hash from the first time on,
+   so that many references into one map stay linear. */
+static const mcp_json *mcpi_fit_member(mcpi_fitter *f, const mcp_json *object, const char *key, size_t len)
+{
+    const mcp_json *k;
+    mcpi_fit_entry *e;
+    uint32_t left, of = mcpi_hash((const char *)&object, sizeof object);
+    if (mcp_json_type(object) != MCP_JSON_OBJECT) return NULL;
+    if (object->n <= 16) return mcp_json_getn(object, key, len);
+    for (e = mcpi_fit_lookup(&f->members, of); e && e->key != object; e = mcpi_fit_lookup_next(e)) { }
+    if (!e) {
+        mcpi_fit_index_add(f, &f->members, of, object, NULL, NULL);
+        mcpi_each_key(k, left, object)
+            if (!mcpi_fit_index_add(f, &f->members, of ^ (1 | mcpi_hash(k->u.text, k->n)), object, k, NULL)) return NULL;
+    }
+    for (e = mcpi_fit_lookup(&f->members, of ^ (1 | mcpi_hash(key, len))); e; e = mcpi_fit_lookup_next(e)) {
+        k = e->json;
+        if (e->key == object && k && k->n == len && memcmp(k->u.text, key, len) == 0) return k + 1;
+    }
+    return NULL;
+}
+
+/* What the words of a JSON Pointer without its percent signs lead to. */
+static const mcp_json *mcpi_fit_walk(mcpi_fitter *f, const mcp_json *v, char *p, char *end)
+{
+    char *word, *to;
+    while (v && p < end) {
+        for (word = to = ++p; p < end && *p != '/'; p++) {
+            *to = *p;
+            if (*p == '~' && p + 1 < end && (p[1] == '0' || p[1] == '1')) *to = *++p == '1' ? '/' : '~';
+            to++;
+        }
+        mcpi_fit_work(f, 1);
+        if (mcp_json_type(v) == MCP_JSON_ARRAY) {
+            uint64_t i = mcpi_token_index(word, to);
+            if (i >= v->n) return NULL;
+            mcpi_fit_work(f, (size_t)i);
+            if (mcpi_fit_stopped(f)) return NULL;
+            for (v = mcp_json_first(v); i--; v = mcp_json_next(v)) { }
+        } else v = mcpi_fit_member(f, v, word, (size_t)(to - word));
+    }
+    return v;
+}
+
+/* Finds all "$anchor" and "$id" of the document, once, with the objects that hold them. */
+static void mcpi_fit_find_anchors(mcpi_fitter *f)
+{
+    const mcp_json *k = f->root, *end = k + mcpi_fit_span(k), **open;
+    size_t depth = 0;
+    f->anchored = true;
+    open = (const mcp_json **)mcp_arena_alloc(f->arena, (MCP_MAX_DEPTH + 1) * sizeof *open);
+    if (!open) { f->no_memory = true; return; }
+    for (; k < end; k++) {
+        int id;
+        while (depth && k >= open[depth - 1] + open[depth - 1]->u.span) depth--;
+        if (mcpi_is_container(k) && depth <= MCP_MAX_DEPTH) open[depth++] = k;
+        if (!(k->tag & MCPI_KEY) || mcp_json_type(k + 1) != MCP_JSON_STRING) continue;
+        id = mcpi_fit_word_of(f, k->u.text, k->n);
+        if (id != MCPI_F_ANCHOR && id != MCPI_F_DYNAMIC_ANCHOR && id != MCPI_F_ID && id != MCPI_F_OLD_ID) continue;
+        mcpi_fit_index_add(f, &f->anchors, mcpi_hash(k[1].u.text, k[1].n), open[depth - 1], k + 1, NULL);
+    }
+}
+
+/* The object with that "$id", or with that anchor ("name", or "#name" as an id); the first one in the text. */
+static const mcp_json *mcpi_fit_anchor(mcpi_fitter *f, const char *s, size_t n, bool anchor)
+{
+    const mcp_json *found = NULL;
+    mcpi_fit_entry *e;
+    if (!f->anchored) mcpi_fit_find_anchors(f);
+    for (e = mcpi_fit_lookup(&f->anchors, mcpi_hash(s, n)); e; e = mcpi_fit_lookup_next(e)) {
+        const mcp_json *v = e->json;
+        int id = mcpi_fit_word_of(f, v[-1].u.text, v[-1].n);
+        bool is_anchor = id == MCPI_F_ANCHOR || id == MCPI_F_DYNAMIC_ANCHOR;
+        if (v->n == n && memcmp(v->u.text, s, n) == 0 && is_anchor == anchor) found = (const mcp_json *)e->key;
+    }
+    return found;
+}
+
+/* The byte that two hexadecimal digits stand for, or -1. */
+static int mcpi_fit_hex(const char *p)
+{
+    char four[4];
+    memcpy(four, "00", 2);
+    memcpy(four + 2, p, 2);
+    return mcpi_hex4(four, four + 4);
+}
+
+/* The schema that a reference means, and the resource it lies in; NULL: it is outside of the document, or nowhere. */
+static const mcp_json *mcpi_fit_resolve(mcpi_fitter *f, const char *s, size_t n, const mcp_json **base)
+{
+    const char *hash = (const char *)memchr(s, '#', n);
+    const mcp_json *found;
+    size_t before = hash ? (size_t)(hash - s) : n, i;
+    char *p, *to;
+    if (before) {
+        *base = mcpi_fit_anchor(f, s, before, false);
+        if (!*base || !hash || before + 1 == n) return *base;
+    }
+    if (!hash || before + 1 == n) return *base;             /* "" and "#" */
+    if (hash[1] != '/') {
+        found = mcpi_fit_anchor(f, hash + 1, n - before - 1, true);
+        return found ? found : mcpi_fit_anchor(f, hash, n - before, false);
+    }
+    p = to = (char *)mcp_arena_alloc(f->arena, n - before);
+    if (!p) { f->no_memory = true; return NULL; }
+    for (i = before + 1; i < n; i++) {
+        int c = s[i] == '%' && i + 2 < n ? mcpi_fit_hex(s + i + 1) : -1;
+        *to++ = c < 0 ? s[i] : (char)c;
+        if (c >= 0) i += 2;
+    }
+    found = mcpi_fit_walk(f, *base, p, to);
+    if (!found && *base != f->root) {
+        for (to = p, i = before + 1; i < n; i++) *to++ = s[i];
+        found = mcpi_fit_walk(f, *base = f->root, p, to);
+    }
+    return found;
+}
+
+/* "#/$defs/A" where the schema there is nothing but a reference, too: where that leads in the end. */
+static const mcp_json *mcpi_fit_alias(mcpi_fitter *f, const mcp_json *v, const mcp_json **base)
+{
+    int hops = 0;
+    while (v && mcp_json_type(v) == MCP_JSON_OBJECT && v->n == 1 && mcp_json_type(v + 2) == MCP_JSON_STRING &&
+           v[1].n == 4 && memcmp(v[1].u.text, "$ref", 4) == 0) {
+        if (++hops > 32) return NULL;
+        v = mcpi_fit_resolve(f, v[2].u.text, v[2].n, base);
+    }
+    return v;
+}
+
+static mcpi_fit_target *mcpi_fit_target_at(mcpi_fitter *f, const mcp_json *v, const mcp_json *base)
+{
+    uint32_t hash = mcpi_hash((const char *)&v, sizeof v);
+    mcpi_fit_entry *e = mcpi_fit_lookup(&f->targets, hash);
+    mcpi_fit_target *t;
+    while (e && e->key != v) e = mcpi_fit_lookup_next(e);
+    if (e) return (mcpi_fit_target *)e->value;
+    t = (mcpi_fit_target *)mcpi_fit_new(f, sizeof *t);
+    if (!t) return NULL;
+    t->json = v;
+    t->base = base;
+    t->name = v == f->root ? "the whole" : v->tag & MCPI_MEMBER ? v[-1].u.text : "an item";
+    t->group = t;
+    return mcpi_fit_index_add(f, &f->targets, hash, v, NULL, t) ? t : NULL;
+}
+
+/* What a reference points at; NULL: nothing, as the report then says. The same text is resolved once. */
+static mcpi_fit_target *mcpi_fit_target_of(mcpi_fitter *f, const mcp_json *text, const mcp_json *base)
+{
+    uint32_t hash = mcpi_hash(text->u.text, text->n) ^ mcpi_hash((const char *)&base, sizeof base);
+    mcpi_fit_entry *e;
+    mcpi_fit_target *t = NULL;
+    const mcp_json *v, *in = base;
+    for (e = mcpi_fit_lookup(&f->followed, hash); e; e = mcpi_fit_lookup_next(e)) {
+        const mcpi_fit_ref *r = (const mcpi_fit_ref *)e->key;
+        if (r->base == base && r->text->n == text->n && memcmp(r->text->u.text, text->u.text, text->n) == 0)
+            return (mcpi_fit_target *)e->value;
+    }
+    v = mcpi_fit_alias(f, mcpi_fit_resolve(f, text->u.text, text->n, &in), &in);
+    if (v && (mcp_json_type(v) == MCP_JSON_OBJECT || mcp_json_type(v) == MCP_JSON_BOOL)) t = mcpi_fit_target_at(f, v, in);
+    if (!mcpi_fit_stopped(f)) {
+        mcpi_fit_ref *r = (mcpi_fit_ref *)mcpi_fit_new(f, sizeof *r);
+        if (!r) return NULL;
+        r->text = text;
+        r->base = base;
+        mcpi_fit_index_add(f, &f->followed, hash, r, NULL, t);
+    }
+    return t;
+}
+
+/* The type of what is not expanded again. */
+static uint32_t mcpi_fit_peek_type(mcpi_fitter *f, const mcp_json *v)
+{
+    const mcp_json *k;
+    uint32_t left, guess = 0;
+    if (mcp_json_type(v) != MCP_JSON_OBJECT) return 0;
+    mcpi_fit_work(f, v->n);
+    mcpi_each_key(k, left, v) {
+        int id = mcpi_fit_word_of(f, k->u.text, k->n);
+        if (id == MCPI_F_TYPE && mcp_json_type(k + 1) == MCP_JSON_STRING) return mcpi_fit_type_word(k[1].u.text, k[1].n);
+        if (id == MCPI_F_PROPERTIES || id == MCPI_F_MORE) guess = MCPI_T_OBJECT;
+        if (id == MCPI_F_ITEMS && !guess) guess = MCPI_T_ARRAY;
+    }
+    return guess;
+}
+
+/* Is a schema at this address being read on the way from the root to here? */
+static bool mcpi_fit_is_open(const mcpi_fitter *f, const mcpi_fit_target *t)
+{
+    const mcpi_fit_place *p;
+    if (t->group->active) return true;
+    for (p = f->place; p; p = p->up) if (p->json == t->json) return true;
+    return false;
+}
+
+/* A reference to what is being expanded already: the shape of it, without what is inside. */
+static void mcpi_fit_cut(mcpi_fitter *f, mcpi_fit_node *n, const mcpi_fit_target *t)
+{
+    uint32_t type = mcpi_fit_peek_type(f, t->json);
+    f->cyclic = true;
+    if (type) {
+        mcpi_fit_take_types(n, type);
+        mcpi_fit_put_word(f, n, MCPI_F_TYPE);
+    }
+    mcpi_fit_report(f, "recursive: the same shape as %.*s; it is not expanded again", 60, t->name);
+    mcpi_fit_note(f, n, "Recursive: same shape as %.*s.", 60, t->name);
+}
+
+/* Is the node nothing but one reference, which this try keeps? */
+static bool mcpi_fit_keeps(mcpi_fitter *f, mcpi_fit_node *n)
+{
+    mcpi_fit_target *t;
+    if (!f->keep || n->no_keep || n->unions || n->never || n->nullable || n->has & ~MCPI_FIT_ANNOTATIONS) return false;
+    if (n->kept && !n->refs) return true;
+    if (n->kept || !n->refs || n->refs->next || !(t = mcpi_fit_target_of(f, n->refs->text, n->refs->base))) return false;
+    /* Gemini takes a cycle only where a property can be left out. */
+    if (f->walked && t->group == f->walked->group && !f->optional && mcpi_fit_cell(f, MCPI_F_REFS) == 'o') f->lost = true;  /* ends this try */
+    n->refs = NULL;
+    n->kept = t;
+    f->refs++;
+    return true;
+}
+
+/* Follows all references of the node, but one that is kept. */
+static void mcpi_fit_settle(mcpi_fitter *f, mcpi_fit_node *n)
+{
+    mcpi_fit_ref *r;
+    mcpi_fit_target *t;
+    mcpi_fit_active *a;
+    mcpi_fit_src src;
+    if (mcpi_fit_keeps(f, n)) return;
+    if (!n->serial) n->serial = ++f->serial;
+    while ((n->refs || n->kept) && !mcpi_fit_stopped(f)) {
+        if (n->kept) { t = n->kept; n->kept = NULL; }
+        else {
+            r = n->refs;
+            n->refs = r->next;
+            f->refs++;
+            t = mcpi_fit_target_of(f, r->text, r->base);
+            if (!t) {
+                if (!mcpi_fit_stopped(f))
+                    mcpi_fit_report(f, "reference %.*s leads nowhere in this document: any value",
+                                    r->text->n < 100 ? (int)r->text->n : 100, r->text->u.text);
+                continue;
+            }
+        }
+        if (t->stamp == n->serial) continue;                /* a reference to itself says nothing */
+        if (mcpi_fit_is_open(f, t)) { mcpi_fit_cut(f, n, t); continue; }
+        t->stamp = n->serial;
+        a = (mcpi_fit_active *)mcpi_fit_new(f, sizeof *a);
+        if (!a) return;
+        a->target = t;
+        a->next = n->targets;
+        n->targets = a;
+        src.json = t->json;
+        src.base = t->base;
+        src.next = NULL;
+        mcpi_fit_absorb(f, n, &src);
+    }
+}
+
+/* While the places below a node are walked, what it absorbed is open. */
+static void mcpi_fit_open(mcpi_fit_node *n, bool open)
+{
+    const mcpi_fit_active *a;
+    for (a = n->targets; a; a = a->next) {
+        if (open) a->target->group->active++;
+        else a->target->group->active--;
+    }
+}
+
+/* A node of all that a slot holds, not finished. */
+static mcpi_fit_node *mcpi_fit_raw(mcpi_fitter *f, const mcpi_fit_slot *s)
+{
+    mcpi_fit_node *n = (mcpi_fit_node *)mcpi_fit_new(f, sizeof *n);
+    if (!n) return NULL;
+    if (++f->nodes > f->d.max_nodes) f->over = true;
+    if (s->other) {                         /* any of these: a union that was not written as one */
+        mcpi_fit_union *u = (mcpi_fit_union *)mcpi_fit_new(f, sizeof *u);
+        mcpi_fit_slot **at;
+        if (!u) return NULL;
+        for (at = &u->first; s; s = s->other, at = &(*at)->next) {
+            *at = mcpi_fit_clone_slot(f, s);
+            if (!*at) return NULL;
+            (*at)->other = NULL;
+        }
+        n->unions = n->unions_last = u;
+        return n;
+    }
+    mcpi_fit_absorb(f, n, &s->all);
+    mcpi_fit_settle(f, n);
+    return n;
+}
+
+/* Which definitions refer to each other in a circle: the strongly connected components of the references of the
+   document, by Tarjan's algorithm. A definition leads to all that is referred to inside of it, but not inside of a
+   definition in it, and to that definition. The tape of the document has them all in order. */
+typedef struct mcpi_fit_vertex {
+    mcpi_fit_target *target;
+    struct mcpi_fit_edge *edges;
+    size_t low, order, up;                  /* up: the one that the search came from */
+    bool stacked;
+} mcpi_fit_vertex;
+typedef struct mcpi_fit_edge { size_t to; struct mcpi_fit_edge *next; } mcpi_fit_edge;
+
+static int mcpi_fit_by_place(const void *a, const void *b)
+{
+    const mcp_json *x = ((const mcpi_fit_vertex *)a)->target->json, *y = ((const mcpi_fit_vertex *)b)->target->json;
+    return x < y ? -1 : x > y;
+}
+
+static size_t mcpi_fit_vertex_of(const mcpi_fit_vertex *v, size_t n, const mcp_json *json)
+{
+    size_t low = 0, high = n;
+    while (low + 1 < high) {
+        size_t mid = low + (high - low) / 2;
+        if (v[mid].target->json <= json) low = mid;
+        else high = mid;
+    }
+    return low;
+}
+
+static void mcpi_fit_edge_to(mcpi_fitter *f, mcpi_fit_vertex *from, size_t to)
+{
+    mcpi_fit_edge *e = (mcpi_fit_edge *)mcpi_fit_new(f, sizeof *e);
+    if (!e) return;
+    e->to = to;
+    e->next = from->edges;
+    from->edges = e;
+}
+
+static bool mcpi_fit_is_ref(const mcpi_fitter *f, const mcp_json *k)
+{
+    int id;
+    if (!(k->tag & MCPI_KEY) || k->u.text[0] != '$' || mcp_json_type(k + 1) != MCP_JSON_STRING) return false;
+    id = mcpi_fit_word_of(f, k->u.text, k->n);
+    return id == MCPI_F_REF || id == MCPI_F_DYNAMIC_REF || id == MCPI_F_RECURSIVE_REF;
+}
+
+static void mcpi_fit_connect(mcpi_fitter *f, mcpi_fit_vertex *v, size_t n)
+{
+    const mcp_json *k = f->root, *end = k + mcpi_fit_span(k);
+    size_t *open = (size_t *)mcp_arena_alloc(f->arena, (MCP_MAX_DEPTH + 1) * sizeof *open), depth = 0, next = 0;
+    if (!open) { f->no_memory = true; return; }
+    for (; k < end && !mcpi_fit_stopped(f); k++) {
+        while (depth && k >= v[open[depth - 1]].target->json + mcpi_fit_span(v[open[depth - 1]].target->json)) depth--;
+        if (next < n && v[next].target->json == k) {
+            if (depth) mcpi_fit_edge_to(f, v + open[depth - 1], next);
+            if (mcpi_is_container(k) && depth <= MCP_MAX_DEPTH) open[depth++] = next;
+            next++;
+        }
+        if (depth && mcpi_fit_is_ref(f, k)) {
+            mcpi_fit_target *t = mcpi_fit_target_of(f, k + 1, f->root);
+            size_t to = t ? mcpi_fit_vertex_of(v, n, t->json) : n;
+            if (to < n && v[to].target == t) mcpi_fit_edge_to(f, v + open[depth - 1], to);
+        }
+    }
+}
+
+static void mcpi_fit_group(mcpi_fitter *f)
+{
+    const mcp_json *k = f->root, *end = k + mcpi_fit_span(k);
+    mcpi_fit_vertex *v;
+    size_t *stack, n = 0, i, top = 0, order = 0, at;
+    mcpi_fit_entry *e;
+    for (; k < end && !mcpi_fit_stopped(f); k++)
+        if (mcpi_fit_is_ref(f, k)) (void)mcpi_fit_target_of(f, k + 1, f->root);
+    v = (mcpi_fit_vertex *)mcpi_fit_new(f, (f->targets.n + 1) * sizeof *v);
+    stack = (size_t *)mcpi_fit_new(f, (f->targets.n + 1) * sizeof *stack);
+    if (!v || !stack || mcpi_fit_stopped(f)) return;
+    for (i = 0; i < f->targets.size; i++)
+        for (e = f->targets.heads[i]; e; e = e->next) v[n++].target = (mcpi_fit_target *)e->value;
+    qsort(v, n, sizeof *v, mcpi_fit_by_place);
+    mcpi_fit_connect(f, v, n);
+    for (i = 0; i < n && !mcpi_fit_stopped(f); i++) {
+        if (v[i].order) continue;
+        v[i].up = n;
+        v[i].low = v[i].order = ++order;
+        v[i].stacked = true;
+        stack[top++] = at = i;
+        while (at < n) {
+            mcpi_fit_edge *edge = v[at].edges;
+            size_t to = edge ? edge->to : n, up;
+            if (edge) {
+                v[at].edges = edge->next;
+                if (!v[to].order) {
+                    v[to].up = at;
+                    v[to].low = v[to].order = ++order;
+                    v[to].stacked = true;
+                    stack[top++] = to;
+                    at = to;
+                } else if (v[to].stacked && v[to].order < v[at].low) v[at].low = v[to].order;
+                continue;
+            }
+            if (v[at].low == v[at].order)
+                do { v[stack[--top]].stacked = false; v[stack[top]].target->group = v[at].target; } while (stack[top] != at);
+            up = v[at].up;
+            if (up < n && v[at].low < v[up].low) v[up].low = v[at].low;
+            at = up;
+        }
+    }
+}
+
+/* -- unions ------------------------------------------------------------------------------------------------------ */
+
+static mcpi_fit_node *mcpi_fit_new_node(mcpi_fitter *f)
+{
+    return (mcpi_fit_node *)mcpi_fit_new(f, sizeof(mcpi_fit_node));
+}
+
+static bool mcpi_fit_only(const mcpi_fit_node *n, uint64_t words)
+{
+    return !(n->has & ~words) && !n->unions && !n->kept;
+}
+
+static bool mcpi_fit_is_null(const mcpi_fit_node *n)
+{
+    const mcpi_fit_word *w = mcpi_fit_find(n, MCPI_F_ENUM);
+    if (!mcpi_fit_only(n, MCPI_FIT_ANNOTATIONS | MCPI_FIT_BIT(MCPI_F_TYPE) | MCPI_FIT_BIT(MCPI_F_ENUM))) return false;
+    if (w) return w->n == 1 && mcp_json_type(w->values->json) == MCP_JSON_NULL;
+    return n->types == MCPI_T_NULL;
+}
+
+/* The type that all values have which a node allows by listing them; 0: it is no list of scalars of one type. */
+static unsigned mcpi_fit_constant_type(const mcpi_fit_node *n)
+{
+    const mcpi_fit_word *w = mcpi_fit_find(n, MCPI_F_ENUM);
+    const mcpi_fit_value *v;
+    unsigned type = 0, t;
+    if (!w || !mcpi_fit_only(n, MCPI_FIT_BIT(MCPI_F_TITLE) | MCPI_FIT_BIT(MCPI_F_TYPE) | MCPI_FIT_BIT(MCPI_F_ENUM))) return 0;
+    for (v = w->values; v; v = v->next) {
+        t = mcpi_fit_type_of_value(v->json);
+        if (t == MCPI_T_INTEGER && type == MCPI_T_NUMBER) t = type;
+        if (t == MCPI_T_NUMBER && type == MCPI_T_INTEGER) type = t;
+        if (t < MCPI_T_BOOLEAN || t > MCPI_T_STRING || (type && t != type) || !mcpi_fit_value_fits(n->types, v->json)) return 0;
+        type = t;
+    }
+    return type;
+}
+
+static bool mcpi_fit_only_needs(const mcpi_fit_node *n)
+{
+    return MCPI_FIT_HAS(n, REQUIRED) && (!n->types || n->types == MCPI_T_OBJECT) &&
+           mcpi_fit_only(n, MCPI_FIT_ANNOTATIONS | MCPI_FIT_BIT(MCPI_F_TYPE) | MCPI_FIT_BIT(MCPI_F_REQUIRED));
+}
+
+static uint32_t mcpi_fit_types_of_values(const mcpi_fit_word *w)
+{
+    const mcpi_fit_value *v;
+    uint32_t types = 0;
+    for (v = w ? w->values : NULL; v; v = v->next) types = mcpi_fit_add_type(types, mcpi_fit_type_of_value(v->json));
+    if (mcpi_fit_has_type(types, MCPI_T_NUMBER)) types = mcpi_fit_without_type(types, MCPI_T_INTEGER);
+    return types;
+}
+
+/* The type that the keywords speak of. */
+static unsigned mcpi_fit_guess_type(const mcpi_fit_node *n)
+{
+    static const char order[] = "oasnf";
+    static const unsigned char types[] = { MCPI_T_OBJECT, MCPI_T_ARRAY, MCPI_T_STRING, MCPI_T_NUMBER, MCPI_T_STRING };
+    const mcpi_fit_word *w;
+    int i;
+    for (i = 0; i < 5; i++)
+        for (w = n->words; w; w = w->next)
+            if (mcpi_fit_rules[w->id].of == order[i]) return types[i];
+    return 0;
+}
+
+/* Types that no value of the list has go. If none is left, the type was a mistake: the list says more. */
+static void mcpi_fit_reconcile(mcpi_fitter *f, mcpi_fit_node *n)
+{
+    uint32_t types = mcpi_fit_types_of_values(mcpi_fit_find(n, MCPI_F_ENUM)), all, left = 0;
+    if (!n->types || !types) return;
+    for (all = n->types; all; all >>= 4)
+        if (mcpi_fit_common_types(all & 15, types)) left = mcpi_fit_add_type(left, all & 15);
+    if (!left) mcpi_fit_report(f, "type fits no value of enum: it is that of the values");
+    n->types = left ? left : types;
+}
+
+/* Drops the keywords that speak of other types than these: they never had an effect. */
+static void mcpi_fit_drop_strangers(mcpi_fitter *f, mcpi_fit_node *n, uint32_t types)
+{
+    unsigned mask = mcpi_fit_mask(types);
+    const mcpi_fit_word *w;
+    uint64_t gone = 0;
+    if (!mask) return;
+    for (w = n->words; w; w = w->next) {
+        char of = mcpi_fit_rules[w->id].of;
+        bool fits = of == '*' || (of == 'o' && mask >> MCPI_T_OBJECT & 1) || (of == 'a' && mask >> MCPI_T_ARRAY & 1) ||
+                    ((of == 's' || of == 'f') && mask >> MCPI_T_STRING & 1) ||
+                    ((of == 'n' || of == 'f') && mask & (1u << MCPI_T_NUMBER | 1u << MCPI_T_INTEGER));
+        if (fits) continue;
+        gone |= MCPI_FIT_BIT(w->id);
+        mcpi_fit_report(f, "%s says nothing about this type and is dropped", mcpi_fit_name(w->id));
+    }
+    mcpi_fit_drop(n, gone);
+}
+
+/* "a,b | c": the names that each branch asks for, but those in `common`. */
+static void mcpi_fit_tell_needs(mcpi_fitter *f, mcpi_fit_node *n, const mcpi_fit_slot *branch, bool one)
+{
+    char text[MCPI_FIT_NOTES];
+    mcpi_said t;
+    t.buf = text; t.cap = sizeof text; t.len = 0; t.full = false;
+    for (; branch; branch = branch->next) {
+        const mcpi_fit_word *w = mcpi_fit_find(branch->node, MCPI_F_REQUIRED);
+        const mcpi_fit_value *v;
+        for (v = w ? w->values : NULL; v; v = v->next) {
+            mcpi_say_string(&t, v->json->u.text, 60);
+            if (v->next) mcpi_say_bytes(&t, ",", 1);
+        }
+        if (branch->next) mcpi_say_bytes(&t, " | ", 3);
+        if (t.full) { mcpi_say_mend(&t); break; }
+    }
+    text[t.len] = 0;
+    mcpi_fit_report(f, "%s of \"required\" alone is told in the description", one ? "oneOf" : "anyOf");
+    mcpi_fit_note(f, n, "Give %s one of: %s.", one ? "exactly" : "at least", text);
+}
+
+/* The branches of a union as nodes, without those that nothing fits (`types`: those that are allowed beside it; 0: all);
+   *null: one was for null. Each is a slot of w. */
+static void mcpi_fit_read_branches(mcpi_fitter *f, mcpi_fit_word *w, const mcpi_fit_union *u, uint32_t types, bool *null)
+{
+    uint32_t own;
+    const mcpi_fit_slot *from;
+    const mcpi_fit_place *up = f->place;
+    mcpi_fit_place here;
+    memset(&here, 0, sizeof here);
+    here.up = up;
+    here.id = u->one ? MCPI_F_ONE_OF : MCPI_F_ANY_OF;
+    for (from = u->first; from && !mcpi_fit_stopped(f); from = from->next, here.index++) {
+        mcpi_fit_slot *s = mcpi_fit_clone_slot(f, from);
+        if (!s) break;
+        mcpi_fit_work(f, 1);
+        f->place = &here;
+        s->node = mcpi_fit_raw(f, s);
+        if (!s->node) break;
+        mcpi_fit_reconcile(f, s->node);
+        own = s->node->types ? s->node->types : mcpi_fit_types_of_values(mcpi_fit_find(s->node, MCPI_F_ENUM));
+        mcpi_fit_drop_strangers(f, s->node, own ? own : types);
+        if (!own && types && (s->node->unions ||            /* what is in it speaks of these types, too */
+                              (mcpi_fit_guess_type(s->node) && !mcpi_fit_common_types(types, mcpi_fit_guess_type(s->node))))) {
+            s->node->types = types;
+            mcpi_fit_put_word(f, s->node, MCPI_F_TYPE);
+        }
+        if (s->node->never || s->node->clash || (types && own && !mcpi_fit_common_types(types, own)) || !(mcp_json_type(from->all.json) == MCP_JSON_OBJECT ||
+                                                  mcp_json_type(from->all.json) == MCP_JSON_BOOL || from->other))
+            mcpi_fit_report(f, "nothing fits this branch: it is dropped");
+        else if (mcpi_fit_is_null(s->node)) *null = true;
+        else mcpi_fit_append(w, s);
+    }
+    f->place = up;
+}
+
+/* One list of values for branches that are constants of one type. */
+static bool mcpi_fit_join_constants(mcpi_fitter *f, mcpi_fit_node *n, const mcpi_fit_word *branches)
+{
+    const mcpi_fit_slot *s;
+    const mcpi_fit_value *v;
+    const mcpi_fit_word *own;
+    mcpi_fit_word w;
+    unsigned type = 0, t;
+    for (s = branches->first; s; s = s->next) {
+        t = mcpi_fit_constant_type(s->node);
+        if (t == MCPI_T_INTEGER && type == MCPI_T_NUMBER) t = type;
+        if (t == MCPI_T_NUMBER && type == MCPI_T_INTEGER) type = t;
+        if (!t || (type && t != type)) return false;
+        type = t;
+    }
+    memset(&w, 0, sizeof w);
+    w.id = MCPI_F_ENUM;
+    for (s = branches->first; s; s = s->next)
+        for (own = mcpi_fit_find(s->node, MCPI_F_ENUM), v = own ? own->values : NULL; v; v = v->next)
+            if (!mcpi_fit_has_value(&w, v->json)) mcpi_fit_append_value(f, &w, v->json, NULL);
+    if (mcpi_fit_stopped(f)) return true;
+    mcpi_fit_take_types(n, type);
+    mcpi_fit_put_word(f, n, MCPI_F_TYPE);
+    n->constant = false;
+    mcpi_fit_add(f, n, &w);
+    mcpi_fit_report(f, "constants become one enum");
+    return true;
+}
+
+/* Sorts out the unions that were read, until there is none, or one whose branches differ: n->branches. What was a second
+   union then belongs to each branch of the first. */
+static void mcpi_fit_sort_unions(mcpi_fitter *f, mcpi_fit_node *n)
+{
+    while (n->unions && !mcpi_fit_stopped(f)) {
+        mcpi_fit_union *u = n->unions, *rest;
+        mcpi_fit_slot *s;
+        mcpi_fit_word branches, *w;
+        bool null = false, needs = true, any = true, typed = n->types && !mcpi_fit_has_type(n->types, MCPI_T_NULL);
+        uint32_t types = n->types ? n->types : mcpi_fit_types_of_values(mcpi_fit_find(n, MCPI_F_ENUM));
+        n->unions = u->next;
+        if (!n->unions) n->unions_last = NULL;
+        memset(&branches, 0, sizeof branches);
+        mcpi_fit_read_branches(f, &branches, u, types, &null);
+        if (mcpi_fit_stopped(f)) return;
+        for (s = branches.first; s; s = s->next) {
+            needs &= mcpi_fit_only_needs(s->node);
+            any &= !s->node->types && mcpi_fit_only(s->node, MCPI_FIT_ANNOTATIONS);
+        }
+        if (branches.n > 1 && any) continue;                /* it says nothing */
+        if (!branches.n && null) {
+            mcpi_fit_take_types(n, MCPI_T_NULL);
+            mcpi_fit_put_word(f, n, MCPI_F_TYPE);
+            continue;
+        }
+        if (null && !typed) n->null = n->from_union = true;
+        if (!branches.n) mcpi_fit_report(f, "no branch of %s can be met: it is dropped", u->one ? "oneOf" : "anyOf");
+        else if (branches.n == 1) {
+            mcpi_fit_open(n, false);
+            mcpi_fit_merge(f, n, branches.first->node, true);
+            mcpi_fit_settle(f, n);
+            mcpi_fit_open(n, true);
+        } else if (needs) mcpi_fit_tell_needs(f, n, branches.first, u->one);
+        else if (!mcpi_fit_join_constants(f, n, &branches)) {
+            rest = n->unions;
+            n->unions = n->unions_last = NULL;
+            if (u->one && mcpi_fit_cell(f, MCPI_F_ONE_OF) == 'r') mcpi_fit_report(f, "oneOf becomes anyOf");
+            w = mcpi_fit_put_word(f, n, u->one && mcpi_fit_cell(f, MCPI_F_ONE_OF) != 'r' ? MCPI_F_ONE_OF : MCPI_F_ANY_OF);
+            if (!w) return;
+            w->first = branches.first;
+            w->last = branches.last;
+            w->n = branches.n;
+            n->branches = w;
+            if (rest) mcpi_fit_report(f, "what is a second union here goes into each branch of the first");
+            for (s = w->first; s; s = s->next) {
+                mcpi_fit_node more;
+                s->node->in_place = true;
+                if (!rest) continue;
+                memset(&more, 0, sizeof more);
+                more.unions = rest;
+                if (!s->node->types && types) {
+                    s->node->types = types;
+                    mcpi_fit_put_word(f, s->node, MCPI_F_TYPE);
+                }
+                mcpi_fit_merge(f, s->node, &more, false);
+            }
+            return;
+        }
+    }
+}
+
+/* What `outer` says besides its annotations, and what a branch says. Of a slot that was made by splitting types: the
+   outer with that type alone. */
+static mcpi_fit_node *mcpi_fit_branch(mcpi_fitter *f, const mcpi_fit_node *outer, const mcpi_fit_slot *s,
+                                      const mcpi_fit_node *raw)
+{
+    mcpi_fit_node *n = mcpi_fit_new_node(f);
+    if (!n) return NULL;
+    if (++f->nodes > f->d.max_nodes) f->over = true;
+    if (outer) mcpi_fit_merge(f, n, outer, false);
+    if (s->type) {
+        n->types = s->type;
+        mcpi_fit_put_word(f, n, MCPI_F_TYPE);
+        return n;
+    }
+    if (!raw) raw = mcpi_fit_raw(f, s);
+    if (raw && outer && !n->types && !raw->types && !raw->unions && !raw->kept) {   /* it says of what it speaks */
+        n->types = mcpi_fit_guess_type(raw);
+        if (f->strict && !(raw->has & ~MCPI_FIT_ANNOTATIONS)) mcpi_fit_lose(f, "a value of any type cannot be said", "");
+    }
+    if (raw) mcpi_fit_merge(f, n, raw, true);
+    mcpi_fit_settle(f, n);
+    n->in_place = !outer;
+    return n;
+}
+
+/* Moves what the node says, but annotations, to n->outer; for the branches that are made of it. */
+static void mcpi_fit_move_out(mcpi_fitter *f, mcpi_fit_node *n)
+{
+    uint64_t stay = MCPI_FIT_ANNOTATIONS | MCPI_FIT_BIT(MCPI_F_ANY_OF) | MCPI_FIT_BIT(MCPI_F_ONE_OF);
+    mcpi_fit_word *branches = n->branches;
+    n->outer = mcpi_fit_new_node(f);
+    if (!n->outer) return;
+    mcpi_fit_drop(n, MCPI_FIT_BIT(MCPI_F_ANY_OF) | MCPI_FIT_BIT(MCPI_F_ONE_OF));
+    n->branches = NULL;
+    mcpi_fit_merge(f, n->outer, n, false);
+    n->outer->targets = NULL;               /* they stay open through n */
+    mcpi_fit_drop(n, ~stay);
+    n->types = 0;
+    n->closed = 0;
+    n->sealed = n->constant = n->nullable = false;
+    if (branches) {
+        mcpi_fit_word *w = mcpi_fit_put_word(f, n, branches->id);
+        if (!w) return;
+        w->first = branches->first;
+        w->last = branches->last;
+        w->n = branches->n;
+        n->branches = w;
+    }
+}
+
+/* A union of the branches of that list; no branch: no union. One: it becomes part of the node, which is to be looked at
+   again. */
+static bool mcpi_fit_few_branches(mcpi_fitter *f, mcpi_fit_node *n, mcpi_fit_node *outer)
+{
+    mcpi_fit_word *w = n->branches;
+    mcpi_fit_slot *only = w->first;
+    mcpi_fit_node *raw;
+    if (w->n > 1) return false;
+    mcpi_fit_drop(n, MCPI_FIT_BIT(w->id));
+    n->branches = NULL;
+    n->outer = NULL;
+    mcpi_fit_open(n, false);
+    if (n->joined) n->joined = false;
+    else if (!only) {
+        if (n->null) { n->null = false; n->types = MCPI_T_NULL; mcpi_fit_put_word(f, n, MCPI_F_TYPE); }
+        mcpi_fit_report(f, "no branch can be met: the union is dropped");
+        if (outer) mcpi_fit_merge(f, n, outer, false);
+    } else if ((raw = mcpi_fit_branch(f, outer, only, NULL)) != NULL) mcpi_fit_merge(f, n, raw, true);
+    mcpi_fit_settle(f, n);
+    mcpi_fit_open(n, true);
+    return true;
+}
+
+/* What stands beside the union moves into its branches. */
+static void mcpi_fit_push(mcpi_fitter *f, mcpi_fit_node *n)
+{
+    mcpi_fit_slot *s, *next;
+    mcpi_fit_word *w;
+    if (!(n->has & ~(MCPI_FIT_ANNOTATIONS | MCPI_FIT_BIT(n->branches->id))) && !n->types) return;
+    mcpi_fit_move_out(f, n);
+    if (mcpi_fit_stopped(f)) return;
+    w = n->branches;
+    s = w->first;
+    w->first = w->last = NULL;
+    w->n = 0;
+    for (; s && !mcpi_fit_stopped(f); s = next) {
+        next = s->next;
+        s->node = mcpi_fit_branch(f, n->outer, s, s->node);
+        if (!s->node) return;
+        if (s->node->never || s->node->clash) mcpi_fit_report(f, "a branch contradicts what stands beside it and is dropped");
+        else mcpi_fit_append(w, s);
+    }
+}
+
+/* One branch for each type of the list. */
+static void mcpi_fit_split(mcpi_fitter *f, mcpi_fit_node *n)
+{
+    uint32_t types = n->types;
+    mcpi_fit_word *w;
+    if (mcpi_fit_has_type(types, MCPI_T_NUMBER)) types = mcpi_fit_without_type(types, MCPI_T_INTEGER);
+    mcpi_fit_report(f, "one branch for each type");
+    mcpi_fit_move_out(f, n);
+    w = n->outer ? mcpi_fit_put_word(f, n, MCPI_F_ANY_OF) : NULL;
+    if (!w) return;
+    n->branches = w;
+    for (; types && !mcpi_fit_stopped(f); types >>= 4) {
+        mcpi_fit_slot *s = mcpi_fit_slot_for(f, NULL, NULL);
+        if (!s) return;
+        s->type = types & 15;
+        s->node = mcpi_fit_branch(f, n->outer, s, NULL);
+        mcpi_fit_append(w, s);
+    }
+}
+
+/* -- one node ---------------------------------------------------------------------------------------------------- */
+
+/* The values of "enum", and whether null is one of them. */
+static void mcpi_fit_settle_values(mcpi_fitter *f, mcpi_fit_node *n, bool null_typed)
+{
+    mcpi_fit_word *w = mcpi_fit_find(n, MCPI_F_ENUM);
+    uint32_t all = w ? w->n : 0, types;
+    bool null;
+    if (!w) return;
+    mcpi_fit_filter_values(f, w, mcpi_fit_value_not_null, NULL);
+    null = w->n < all && (null_typed || !n->types);
+    if (!w->n) {                            /* it is null, or nothing */
+        mcpi_fit_drop(n, MCPI_FIT_BIT(MCPI_F_ENUM));
+        if (!null && n->types) mcpi_fit_report(f, "enum fits no type and is dropped");
+        else { n->types = MCPI_T_NULL; mcpi_fit_put_word(f, n, MCPI_F_TYPE); }
+        return;
+    }
+    n->null |= null;
+    all = w->n;
+    types = n->types;
+    if (types) {
+        mcpi_fit_filter_values(f, w, mcpi_fit_value_of, &types);
+        if (w->n < all) mcpi_fit_report(f, "values that do not fit the type are dropped");
+    }
+    if (!n->types) n->types = mcpi_fit_types_of_values(w);
+    mcpi_fit_put_word(f, n, MCPI_F_TYPE);
+}
+
+/* Bounds that no value can meet go, both of them. */
+static void mcpi_fit_check_bounds(mcpi_fitter *f, mcpi_fit_node *n)
+{
+    static const unsigned char pairs[] = {
+        MCPI_F_MINIMUM, MCPI_F_MAXIMUM, MCPI_F_ABOVE, MCPI_F_MAXIMUM, MCPI_F_MINIMUM, MCPI_F_BELOW, MCPI_F_ABOVE, MCPI_F_BELOW,
+        MCPI_F_MIN_LENGTH, MCPI_F_MAX_LENGTH, MCPI_F_MIN_ITEMS, MCPI_F_MAX_ITEMS,
+        MCPI_F_MIN_PROPERTIES, MCPI_F_MAX_PROPERTIES, MCPI_F_MIN_CONTAINS, MCPI_F_MAX_CONTAINS
+    };
+    size_t i;
+    for (i = 0; i < sizeof pairs; i += 2) {
+        const mcpi_fit_word *low = mcpi_fit_find(n, pairs[i]), *high = mcpi_fit_find(n, pairs[i + 1]);
+        if (!low || !high || mcp_json_num(low->json, 0) <= mcp_json_num(high->json, 0)) continue;
+        mcpi_fit_report(f, "%s is over %s: both are dropped", mcpi_fit_name(pairs[i]), mcpi_fit_name(pairs[i + 1]));
+        mcpi_fit_drop(n, MCPI_FIT_BIT(pairs[i]) | MCPI_FIT_BIT(pairs[i + 1]));
+    }
+}
+
+/* A false "additionalProperties" of one of several schemas stays only if that schema knew all properties. */
+static void mcpi_fit_check_closed(mcpi_fitter *f, mcpi_fit_node *n)
+{
+    mcpi_fit_word *w = mcpi_fit_find(n, MCPI_F_MORE), *p = mcpi_fit_find(n, MCPI_F_PROPERTIES);
+    if (w && !w->first && n->closed && p && n->closed - 1 < p->n) {
+        mcpi_fit_drop(n, MCPI_FIT_BIT(MCPI_F_MORE));
+        mcpi_fit_report(f, "additionalProperties false of one part would forbid the properties of another: dropped");
+    }
+    if (n->sealed && !n->branches && !MCPI_FIT_HAS(n, MORE) && (p || n->types == MCPI_T_OBJECT)) {
+        w = mcpi_fit_put_word(f, n, MCPI_F_MORE);
+        n->closed = 1 + (p ? p->n : 0);
+    }
+    n->sealed = false;
+}
+
+/* Drops all that says which values fit. */
+static void mcpi_fit_clear(mcpi_fit_node *n)
+{
+    mcpi_fit_drop(n, ~MCPI_FIT_ANNOTATIONS);
+    n->types = 0;
+    n->unions = n->unions_last = NULL;
+    n->branches = NULL;
+    n->kept = NULL;
+    n->constant = n->null = n->nullable = false;
+    n->closed = 0;
+}
+
+/* Finds out what the node says: contradictions go, null becomes n->null, the type is found. */
+static void mcpi_fit_settle_types(mcpi_fitter *f, mcpi_fit_node *n)
+{
+    bool null_typed;
+    unsigned guess;
+    if (n->never || n->clash) {
+        mcpi_fit_report(f, n->never ? "no value is allowed here: any value" : "its parts contradict each other: any value");
+        if (n->never) mcpi_fit_note(f, n, "Leave this out.");
+        mcpi_fit_clear(n);
+        n->never = n->clash = false;
+    }
+    mcpi_fit_reconcile(f, n);
+    null_typed = mcpi_fit_has_type(n->types, MCPI_T_NULL);
+    if (n->nullable) n->null = n->from_union = true;
+    n->nullable = false;
+    if (null_typed && n->types != MCPI_T_NULL) {
+        n->null_first = (n->types & 15) == MCPI_T_NULL;
+        n->types = mcpi_fit_without_type(n->types, MCPI_T_NULL);
+        if (!MCPI_FIT_HAS(n, ENUM)) n->null = true;
+    }
+    mcpi_fit_settle_values(f, n, null_typed);
+    if (n->types == MCPI_T_NULL) n->null = false;
+    if (!n->types && !n->branches && (guess = mcpi_fit_guess_type(n)) != 0) n->types = guess;
+    mcpi_fit_drop_strangers(f, n, n->types);
+    mcpi_fit_check_bounds(f, n);
+    mcpi_fit_check_closed(f, n);
+}
+
+/* Does the table ask for one branch for each type? */
+static bool mcpi_fit_must_split(const mcpi_fitter *f, const mcpi_fit_node *n)
+{
+    const mcpi_fit_word *w = mcpi_fit_find(n, MCPI_F_ENUM);
+    char c = mcpi_fit_cell(f, MCPI_F_TYPE);
+    if (n->types < 16) return false;
+    if (w && mcpi_fit_cell(f, MCPI_F_ENUM) != 'k') return true;
+    if (c == 'o') return mcpi_fit_has_type(n->types, MCPI_T_OBJECT) || mcpi_fit_has_type(n->types, MCPI_T_ARRAY);
+    if (c == 'a') return n->null || mcpi_fit_has_type(n->types, MCPI_T_ARRAY) || n->has & ~(MCPI_FIT_BIT(MCPI_F_TYPE) | MCPI_FIT_BIT(MCPI_F_TITLE) | MCPI_FIT_BIT(MCPI_F_DESCRIPTION));
+    return c == 'r';
+}
+
+/* The names of the keys that are cut off, for the description. */
+static void mcpi_fit_tell_keys(mcpi_fitter *f, mcpi_fit_node *n, const mcpi_fit_word *w)
+{
+    char text[MCPI_FIT_NOTE];
+    mcpi_said t;
+    const mcpi_fit_slot *s;
+    t.buf = text; t.cap = sizeof text; t.len = 0; t.full = false;
+    for (s = w->first; s && !t.full; s = s->next) {
+        if (s != w->first) mcpi_say_bytes(&t, ", ", 2);
+        mcpi_say_string(&t, s->key, 60);
+    }
+    if (t.full) mcpi_say_mend(&t);
+    text[t.len] = 0;
+    mcpi_fit_note(f, n, "Keys: %s.", text);
+}
+
+/* At the lowest depth that is allowed nothing more may stand below: an object is bare, a union is any value. */
+static void mcpi_fit_shallow(mcpi_fitter *f, mcpi_fit_node *n, int depth)
+{
+    const mcpi_fit_word *w = mcpi_fit_find(n, MCPI_F_PROPERTIES);
+    uint64_t below = MCPI_FIT_BIT(MCPI_F_PATTERNS) | MCPI_FIT_BIT(MCPI_F_NAMES) | MCPI_FIT_BIT(MCPI_F_NEEDS) |
+                     MCPI_FIT_BIT(MCPI_F_NEEDS_SCHEMA) | MCPI_FIT_BIT(MCPI_F_CONTAINS) | MCPI_FIT_BIT(MCPI_F_NOT) |
+                     MCPI_FIT_BIT(MCPI_F_IF) | MCPI_FIT_BIT(MCPI_F_THEN) | MCPI_FIT_BIT(MCPI_F_ELSE);
+    if (depth < f->depth_max) return;
+    if (n->branches || n->kept || mcpi_fit_must_split(f, n) || (depth > f->depth_max && mcpi_fit_has_type(n->types, MCPI_T_ARRAY))) {
+        if (n->kept && depth == f->depth_max) return;
+        mcpi_fit_report(f, "too deep: any value");
+        if (f->strict) mcpi_fit_lose(f, "too deep", "");
+        mcpi_fit_clear(n);
+        return;
+    }
+    if (w && w->n) {
+        mcpi_fit_report(f, "too deep: an object without its properties");
+        if (f->strict) mcpi_fit_lose(f, "too deep", "");
+        mcpi_fit_tell_keys(f, n, w);
+        below |= MCPI_FIT_BIT(MCPI_F_PROPERTIES) | MCPI_FIT_BIT(MCPI_F_REQUIRED) | MCPI_FIT_BIT(MCPI_F_MORE);
+    }
+    w = mcpi_fit_find(n, MCPI_F_MORE);
+    if (w && w->first && mcp_json_type(w->first->all.json) == MCP_JSON_OBJECT) below |= MCPI_FIT_BIT(MCPI_F_MORE);
+    if (depth > f->depth_max) below |= MCPI_FIT_BIT(MCPI_F_ITEMS) | MCPI_FIT_BIT(MCPI_F_TUPLE);
+    mcpi_fit_drop(n, below);
+}
+
+/* -- what a keyword becomes -------------------------------------------------------------------------------------- */
+
+/* The type of the values of a place, in words. */
+static const char *mcpi_fit_say_type(mcpi_fitter *f, const mcpi_fit_slot *s, char *buf, size_t cap)
+{
+    bool cyclic = f->cyclic;
+    mcpi_fit_node *n = mcpi_fit_raw(f, s);
+    mcpi_said t;
+    uint32_t types;
+    f->cyclic = cyclic;
+    t.buf = buf; t.cap = cap; t.len = 0; t.full = false;
+    if (n && !n->types) n->types = MCPI_FIT_HAS(n, ENUM) ? mcpi_fit_types_of_values(mcpi_fit_find(n, MCPI_F_ENUM))
+                                                         : mcpi_fit_guess_type(n);
+    for (types = n ? n->types : 0; types; types >>= 4) {
+        mcpi_say_string(&t, mcpi_word_at(mcpi_fit_types, (int)(types & 15)), cap);
+        if (types >= 16) mcpi_say_bytes(&t, " or ", 4);
+    }
+    if (!t.len) mcpi_say_bytes(&t, "any value", 9);
+    buf[t.len] = 0;
+    return buf;
+}
+
+/* "Range 1..5." for a lower and an upper bound, of which the first that comes tells of both, if both are dropped. */
+static void mcpi_fit_tell_bounds(mcpi_fitter *f, mcpi_fit_node *n, const mcpi_fit_word *w, int low, int high, const char *what)
+{
+    const mcpi_fit_word *a = mcpi_fit_find(n, low), *b = mcpi_fit_find(n, high), *first;
+    char from[48], to[48];
+    if (a && mcpi_fit_cell(f, low) != 'n') a = NULL;
+    if (b && mcpi_fit_cell(f, high) != 'n') b = NULL;
+    for (first = n->words; first != w && first != a && first != b; first = first->next) { }
+    if (first != w) return;
+    if (a) mcpi_fit_excerpt(a->json, from, sizeof from);
+    if (b) mcpi_fit_excerpt(b->json, to, sizeof to);
+    if (a && b) mcpi_fit_note(f, n, "%s %s..%s.", what, from, to);
+    else if (a) mcpi_fit_note(f, n, "%s at least %s.", what, from);
+    else if (b) mcpi_fit_note(f, n, "%s at most %s.", what, to);
+}
+
+/* A keyword that is dropped, as a short sentence in the description. */
+static void mcpi_fit_tell(mcpi_fitter *f, mcpi_fit_node *n, const mcpi_fit_word *w)
+{
+    char text[MCPI_FIT_NOTE], type[64];
+    const mcpi_fit_slot *s = w->first;
+    if (f->d.no_notes) return;
+    switch (w->id) {
+    case MCPI_F_MINIMUM: case MCPI_F_MAXIMUM: mcpi_fit_tell_bounds(f, n, w, MCPI_F_MINIMUM, MCPI_F_MAXIMUM, "Range"); return;
+    case MCPI_F_MIN_LENGTH: case MCPI_F_MAX_LENGTH: mcpi_fit_tell_bounds(f, n, w, MCPI_F_MIN_LENGTH, MCPI_F_MAX_LENGTH, "Length"); return;
+    case MCPI_F_MIN_ITEMS: case MCPI_F_MAX_ITEMS: mcpi_fit_tell_bounds(f, n, w, MCPI_F_MIN_ITEMS, MCPI_F_MAX_ITEMS, "Items:"); return;
+    case MCPI_F_MIN_PROPERTIES: case MCPI_F_MAX_PROPERTIES: mcpi_fit_tell_bounds(f, n, w, MCPI_F_MIN_PROPERTIES, MCPI_F_MAX_PROPERTIES, "Properties:"); return;
+    case MCPI_F_ABOVE: mcpi_fit_note(f, n, "Over %s.", mcpi_fit_excerpt(w->json, text, sizeof text)); return;
+    case MCPI_F_BELOW: mcpi_fit_note(f, n, "Under %s.", mcpi_fit_excerpt(w->json, text, sizeof text)); return;
+    case MCPI_F_MULTIPLE: mcpi_fit_note(f, n, "Multiple of %s.", mcpi_fit_excerpt(w->json, text, sizeof text)); return;
+    case MCPI_F_UNIQUE: mcpi_fit_note(f, n, "No duplicates."); return;
+    case MCPI_F_PATTERN: mcpi_fit_note(f, n, "Pattern: %.*s", w->json->n < 1000 ? (int)w->json->n : 1000, w->json->u.text); return;
+    case MCPI_F_FORMAT: mcpi_fit_note(f, n, "Format: %s.", w->json->u.text); return;
+    case MCPI_F_ENCODING: mcpi_fit_note(f, n, "Encoding: %s.", w->json->u.text); return;
+    case MCPI_F_MEDIA: mcpi_fit_note(f, n, "Content: %s.", w->json->u.text); return;
+    case MCPI_F_DEFAULT:
+        if (mcp_json_type(w->json) != MCP_JSON_NULL)
+            mcpi_fit_note(f, n, "Default: %s.", mcpi_fit_excerpt(w->json, text, sizeof text));
+        return;
+    case MCPI_F_EXAMPLE: mcpi_fit_note(f, n, "Example: %s.", mcpi_fit_excerpt(w->json, text, sizeof text)); return;
+    case MCPI_F_EXAMPLES:
+        if (w->json->n) mcpi_fit_note(f, n, "Example: %s.", mcpi_fit_excerpt(mcp_json_first(w->json), text, sizeof text));
+        return;
+    case MCPI_F_ENUM: {
+        mcpi_said t;
+        const mcpi_fit_value *v;
+        t.buf = text; t.cap = sizeof text; t.len = 0; t.full = false;
+        for (v = w->values; v && !t.full; v = v->next) {
+            mcpi_say_string(&t, mcpi_fit_excerpt(v->json, type, sizeof type), sizeof type);
+            if (v->next) mcpi_say_bytes(&t, ", ", 2);
+        }
+        if (t.full) mcpi_say_mend(&t);
+        text[t.len] = 0;
+        mcpi_fit_note(f, n, w->n == 1 ? "Must be %s." : "One of %s.", text);
+        return;
+    }
+    case MCPI_F_MORE:
+        if (s) mcpi_fit_note(f, n, "Map of %s.", mcpi_fit_say_type(f, s, type, sizeof type));
+        return;
+    case MCPI_F_PATTERNS:
+        if (s) mcpi_fit_note(f, n, "Keys like %.*s: %s.", s->key_len < 60 ? (int)s->key_len : 60, s->key,
+                      mcpi_fit_say_type(f, s, type, sizeof type));
+        return;
+    case MCPI_F_TUPLE: {
+        mcpi_said t;
+        t.buf = text; t.cap = sizeof text; t.len = 0; t.full = false;
+        for (; s && !t.full; s = s->next) {
+            mcpi_say_string(&t, mcpi_fit_say_type(f, s, type, sizeof type), sizeof type);
+            if (s->next) mcpi_say_bytes(&t, ", ", 2);
+        }
+        text[t.len] = 0;
+        mcpi_fit_note(f, n, "Items in order: %s.", text);
+        return;
+    }
+    case MCPI_F_NEEDS: case MCPI_F_NEEDS_SCHEMA:
+        for (; s; s = s->next)
+            mcpi_fit_note(f, n, "With %.*s: %s.", s->key_len < 40 ? (int)s->key_len : 40, s->key,
+                          mcpi_fit_excerpt(s->all.json, type, sizeof type));
+        return;
+    case MCPI_F_NAMES: case MCPI_F_NOT: case MCPI_F_CONTAINS: case MCPI_F_IF: case MCPI_F_THEN: case MCPI_F_ELSE:
+        if (!s || (w->id == MCPI_F_NAMES && mcp_json_size(s->all.json) < 2)) return;    /* {"type": "string"} says nothing */
+        mcpi_fit_note(f, n, "%s: %s.", w->id == MCPI_F_NAMES ? "Keys" : w->id == MCPI_F_NOT ? "Not" : w->id == MCPI_F_IF ? "If" :
+                      w->id == MCPI_F_THEN ? "Then" : w->id == MCPI_F_ELSE ? "Else" : "Contains",
+                      mcpi_fit_excerpt(s->all.json, text, sizeof text));
+        return;
+    default: return;
+    }
+}
+
+/* A pattern: malformed ones never stay. */
+static bool mcpi_fit_keeps_pattern(const mcpi_fitter *f, const mcp_json *v)
+{
+    unsigned traits = mcpi_pattern_traits(v->u.text, v->n), odd = MCPI_PATTERN_LOOK_AROUND | MCPI_PATTERN_BACK_REFERENCE |
+        MCPI_PATTERN_UNICODE_CLASS | MCPI_PATTERN_NAMED_GROUP;
+    char c = mcpi_fit_cell(f, MCPI_F_PATTERN);
+    if (traits & MCPI_PATTERN_MALFORMED || c == 'n' || c == 'x') return false;
+    if (c == 'a' && ((traits & (MCPI_PATTERN_FROM_START | MCPI_PATTERN_TO_END)) !=
+                     (MCPI_PATTERN_FROM_START | MCPI_PATTERN_TO_END) || traits & MCPI_PATTERN_BIG_COUNT)) return false;
+    return c == 'k' || !(traits & odd);
+}
+
+static bool mcpi_fit_keeps_format(const mcpi_fitter *f, const mcpi_fit_node *n, const mcp_json *v)
+{
+    const char *words = NULL;
+    bool string = n->types == MCPI_T_STRING;
+    switch (mcpi_fit_cell(f, MCPI_F_FORMAT)) {
+    case 'k': return true;
+    case '9': words = mcpi_fit_formats_9; break;
+    case '5': words = mcpi_fit_formats_5; break;
+    case 'J': words = mcpi_fit_formats_j; break;
+    case 'L': words = mcpi_fit_formats_l; break;
+    case 'G':
+        string = true;
+        words = n->types == MCPI_T_STRING ? mcpi_fit_formats_g : n->types == MCPI_T_NUMBER ? mcpi_fit_formats_number :
+                n->types == MCPI_T_INTEGER ? mcpi_fit_formats_integer : NULL;
+        break;
+    default: break;
+    }
+    return words && string && mcpi_word_of(words, v->u.text) >= 0;
+}
+
+/* Values of "enum": all of the kind that the profile takes? */
+static bool mcpi_fit_keeps_values(const mcpi_fitter *f, const mcpi_fit_word *w)
+{
+    char c = mcpi_fit_cell(f, MCPI_F_ENUM);
+    const mcpi_fit_value *v;
+    for (v = w->values; v; v = v->next) {
+        mcp_type t = mcp_json_type(v->json);
+        if ((c == 't' && t != MCP_JSON_STRING) || (c == 'p' && t != MCP_JSON_STRING && t != MCP_JSON_NUMBER) ||
+            (c != 'k' && mcpi_is_container(v->json))) return false;
+    }
+    return true;
+}
+
+/* An exclusive bound of integers is the next integer; of numbers, the same bound and a note. */
+static bool mcpi_fit_include_bound(mcpi_fitter *f, mcpi_fit_node *n, mcpi_fit_word *w)
+{
+    bool least = w->id == MCPI_F_ABOVE;
+    int id = least ? MCPI_F_MINIMUM : MCPI_F_MAXIMUM;
+    mcpi_fit_word *other = mcpi_fit_find(n, id), as;
+    const mcp_json *json = w->json;
+    if (n->types == MCPI_T_INTEGER) {
+        int64_t i = mcp_json_int(json, INT64_MAX);
+        mcp_json *next = (mcp_json *)mcpi_fit_new(f, sizeof *next);
+        char *digits = (char *)mcpi_fit_new(f, 24);
+        if (!next || !digits) return false;
+        if (i >= INT64_MAX - 1 || i <= INT64_MIN + 1) return false;
+        next->tag = MCP_JSON_NUMBER | MCPI_LAST;
+        next->n = (uint32_t)mcpi_say(digits, 24, "%l", least ? i + 1 : i - 1);
+        next->u.text = digits;
+        json = next;
+    } else mcpi_fit_tell(f, n, w);
+    mcpi_fit_report(f, "%s becomes %s", mcpi_fit_name(w->id), mcpi_fit_name(id));
+    if (other) { mcpi_fit_take_bound(other, json); return true; }
+    memset(&as, 0, sizeof as);
+    as = *w;
+    w->id = (uint8_t)id;                    /* in its place */
+    w->json = json;
+    n->has = (n->has & ~MCPI_FIT_BIT(as.id)) | MCPI_FIT_BIT(id);
+    return true;
+}
+
+/* Can a double tell the number exactly? */
+static bool mcpi_fit_in_double(const mcp_json *v)
+{
+    double d = mcp_json_num(v, 0);
+    return d <= 9007199254740992.0 && d >= -9007199254740992.0;
+}
+
+static bool mcpi_fit_keeps_default(const mcpi_fitter *f, const mcpi_fit_node *n, const mcp_json *v)
+{
+    const mcpi_fit_word *w = mcpi_fit_find(n, MCPI_F_ENUM);
+    char c = mcpi_fit_cell(f, MCPI_F_DEFAULT);
+    if (mcp_json_type(v) == MCP_JSON_NULL && ((n->types && !n->null && n->types != MCPI_T_NULL) || mcpi_fit_cell(f, MCPI_F_NULLS) == 'u'))
+        return false;
+    if (c != 'r') return c == 'k';
+    if (mcp_json_type(v) == MCP_JSON_NULL) return n->null || n->types == MCPI_T_NULL;
+    return !mcpi_is_container(v) && n->types && mcpi_fit_value_fits(n->types, v) && (!w || mcpi_fit_has_value(w, v));
+}
+
+/* What of a keyword of the node stays: 'k' all; 'n', 'x' or 'F' as in the table. Rewrites where the table says so. */
+static char mcpi_fit_judge(mcpi_fitter *f, mcpi_fit_node *n, mcpi_fit_word *w)
+{
+    char c = mcpi_fit_cell(f, w->id);
+    const mcp_json *v = w->json;
+    switch (w->id) {
+    case MCPI_F_TYPE: case MCPI_F_DESCRIPTION: case MCPI_F_PROPERTIES: case MCPI_F_REQUIRED: case MCPI_F_ANY_OF: case MCPI_F_ONE_OF:
+    case MCPI_F_TUPLE: case MCPI_F_ITEMS: case MCPI_F_NULLABLE:
+        return 'k';                         /* these have been seen to, or will be */
+    case MCPI_F_ENUM:
+        if (c == 't') mcpi_fit_filter_values(f, w, mcpi_fit_value_not_empty, NULL);
+        return !w->n ? 'x' : mcpi_fit_keeps_values(f, w) ? 'k' : 'n';
+    case MCPI_F_MORE:
+        if (!w->first) return mcpi_fit_cell(f, MCPI_F_CLOSED);
+        v = w->first->all.json;
+        if (w->first->all.next || !(mcp_json_type(v) == MCP_JSON_BOOL || !mcp_json_size(v))) return c;
+        c = mcpi_fit_cell(f, MCPI_F_OPEN);
+        if (c == 't' || (c == 'k' && mcpi_fit_cell(f, MCPI_F_ANYTHING) != 'k')) { w->json = v; c = 'k'; }
+        if (c == 'n') { mcpi_fit_note(f, n, "Other keys are allowed."); c = 'x'; }
+        return c;
+    case MCPI_F_PATTERN: return mcpi_fit_keeps_pattern(f, v) ? 'k' : c == 'x' ? 'x' : 'n';
+    case MCPI_F_FORMAT: return mcpi_fit_keeps_format(f, n, v) ? 'k' : 'n';
+    case MCPI_F_MINIMUM: case MCPI_F_MAXIMUM: return c != 'd' ? c : mcpi_fit_in_double(v) ? 'k' : 'n';
+    case MCPI_F_ABOVE: case MCPI_F_BELOW: return c != 'r' ? c : mcpi_fit_include_bound(f, n, w) ? w->id == MCPI_F_ABOVE || w->id == MCPI_F_BELOW ? 'x' : 'k' : 'n';
+    case MCPI_F_MIN_LENGTH: case MCPI_F_MAX_LENGTH: case MCPI_F_MIN_ITEMS: case MCPI_F_MAX_ITEMS:
+        return c != 'c' ? c : mcp_json_num(v, 0) <= 1000 ? 'k' : 'n';
+    case MCPI_F_DEFAULT: return mcpi_fit_keeps_default(f, n, v) ? 'k' : mcp_json_type(v) == MCP_JSON_NULL || c == 'x' ? 'x' : 'n';
+    default: return c;
+    }
+}
+
+/* Applies the table to all keywords of the node. At the root no keyword stays that combines schemas. */
+static void mcpi_fit_apply(mcpi_fitter *f, mcpi_fit_node *n)
+{
+    const uint64_t never_top = MCPI_FIT_BIT(MCPI_F_NOT) | MCPI_FIT_BIT(MCPI_F_IF) | MCPI_FIT_BIT(MCPI_F_THEN) | MCPI_FIT_BIT(MCPI_F_ELSE) |
+                               MCPI_FIT_BIT(MCPI_F_NEEDS) | MCPI_FIT_BIT(MCPI_F_NEEDS_SCHEMA) | MCPI_FIT_BIT(MCPI_F_ENUM);
+    char beside = n->branches ? mcpi_fit_cell(f, MCPI_F_BESIDE) : 'k';
+    mcpi_fit_word *w;
+    uint64_t gone = 0;
+    for (w = n->words; w && !mcpi_fit_stopped(f); w = w->next) {
+        char c = mcpi_fit_judge(f, n, w);
+        uint64_t bit = MCPI_FIT_BIT(w->id);
+        if (c == 'k' && n->top && never_top & bit) c = 'n';
+        if (c == 'k' && beside != 'k' && MCPI_FIT_ANNOTATIONS & bit && w->id != MCPI_F_DESCRIPTION &&
+            !(beside == 't' && w->id == MCPI_F_TITLE)) c = w->id == MCPI_F_TITLE ? 'x' : 'n';
+        if (c == 'F') { mcpi_fit_lose(f, " cannot be said", mcpi_fit_name(w->id)); return; }
+        if (c == 'k') continue;
+        if (c == 'n') mcpi_fit_tell(f, n, w);
+        mcpi_fit_report(f, c == 'n' ? "%s is told in the description" : "%s is dropped", mcpi_fit_name(w->id));
+        gone |= bit;
+    }
+    mcpi_fit_drop(n, gone);
+    mcpi_fit_check_bounds(f, n);            /* some have become others */
+}
+
+/* -- names of properties ----------------------------------------------------------------------------------------- */
+/* A name that the provider refuses is sent as another one. Which, follows from the set of all names of the document
+   alone, so the same name is sent the same way wherever it stands, and no two names become one. */
+
+static bool mcpi_fit_legal_char(char rule, char c)
+{
+    bool word = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+    if (rule == 'a') return word || c == '-' || c == '.';
+    if (rule == 'i') return word;
+    if (rule == 'w') return (unsigned char)c >= ' ' && c != '/';
+    return (unsigned char)c >= ' ';
+}
+
+static bool mcpi_fit_legal_key(const mcpi_fitter *f, const char *s, size_t n)
+{
+    static const char words[] = "$defs\0$ref\0anyOf\0required\0additionalProperties\0";
+    char rule = mcpi_fit_cell(f, MCPI_F_KEYS);
+    size_t i;
+    if (!n || ((rule == 'a' || rule == 'i') && n > 64) || (rule == 'i' && s[0] >= '0' && s[0] <= '9')) return false;
+    for (i = 0; i < n; i++) if (!mcpi_fit_legal_char(rule, s[i])) return false;
+    return rule != 'w' || mcpi_word_of(words, s) < 0;
+}
+
+/* The first and the second try at a legal name for s, of at most 64 bytes; cap 65. */
+static size_t mcpi_fit_clean_key(const mcpi_fitter *f, const char *s, size_t n, bool strip, char *to)
+{
+    char rule = mcpi_fit_cell(f, MCPI_F_KEYS);
+    size_t i = 0, k = 0;
+    if (strip && n > 1 && s[0] == '$' && (rule == 'a' || rule == 'i')) i = 1;
+    if (rule == 'i' && i < n && s[i] >= '0' && s[i] <= '9') to[k++] = '_';
+    for (; i < n && k < 64; i++) {
+        bool legal = mcpi_fit_legal_char(rule, s[i]);
+        if (legal) to[k++] = s[i];
+        else if (i == 0 || mcpi_fit_legal_char(rule, s[i - 1]) || (i == 1 && strip && s[0] == '$')) to[k++] = '_';
+    }
+    while (i < n && k && (to[k - 1] & 0xC0) == 0x80) k--;   /* not in the middle of a character */
+    if (i < n && k && (to[k - 1] & 0x80)) k--;
+    if (!k) to[k++] = '_';
+    to[k] = 0;
+    if (!mcpi_fit_legal_key(f, to, k) && k < 64) { to[k++] = '_'; to[k] = 0; }
+    return k;
+}
+
+/* Learns all names of the document, legal ones, and what the others would like to become. */
+static void mcpi_fit_learn_keys(mcpi_fitter *f)
+{
+    const mcp_json *k = f->root, *end = k + mcpi_fit_span(k);
+    char to[66];
+    f->keyed = true;
+    for (; k < end && !mcpi_fit_stopped(f); k++) {
+        mcpi_fit_entry *e;
+        uint32_t hash;
+        if (!(k->tag & MCPI_KEY)) continue;
+        hash = mcpi_hash(k->u.text, k->n);
+        for (e = mcpi_fit_lookup(&f->keys, hash); e; e = mcpi_fit_lookup_next(e))
+            if (e->json->n == k->n && memcmp(e->json->u.text, k->u.text, k->n) == 0) break;
+        if (e) continue;
+        mcpi_fit_index_add(f, &f->keys, hash, NULL, k, NULL);
+        if (!mcpi_fit_legal_key(f, k->u.text, k->n))
+            mcpi_fit_index_add(f, &f->wishes, mcpi_hash(to, mcpi_fit_clean_key(f, k->u.text, k->n, true, to)), NULL, k, NULL);
+    }
+}
+
+/* Is a name taken by another one of the document, or wished for by another one that has to change? */
+static bool mcpi_fit_key_taken(mcpi_fitter *f, const char *to, size_t n, const char *key, size_t key_len)
+{
+    uint32_t hash = mcpi_hash(to, n);
+    mcpi_fit_entry *e;
+    char other[66];
+    for (e = mcpi_fit_lookup(&f->keys, hash); e; e = mcpi_fit_lookup_next(e))
+        if (e->json->n == n && memcmp(e->json->u.text, to, n) == 0) return true;
+    for (e = mcpi_fit_lookup(&f->sent, hash); e; e = mcpi_fit_lookup_next(e))
+        if (strcmp((const char *)e->value, to) == 0) return true;
+    for (e = mcpi_fit_lookup(&f->wishes, hash); e; e = mcpi_fit_lookup_next(e)) {
+        if (e->json->n == key_len && memcmp(e->json->u.text, key, key_len) == 0) continue;
+        if (mcpi_fit_clean_key(f, e->json->u.text, e->json->n, true, other) == n && memcmp(other, to, n) == 0) return true;
+    }
+    return false;
+}
+
+/* The name that is sent for a key, ending in NUL. */
+static const char *mcpi_fit_sent_key(mcpi_fitter *f, const char *key, size_t n)
+{
+    static const char hex[] = "0123456789abcdef";
+    uint32_t at = mcpi_hash(key, n), digest = 2166136261u;  /* FNV-1a: the same on every machine */
+    mcpi_fit_entry *e;
+    char *to;
+    size_t len, i;
+    if (mcpi_fit_legal_key(f, key, n)) return key;
+    for (e = mcpi_fit_lookup(&f->renamed, at); e; e = mcpi_fit_lookup_next(e))
+        if (e->json->n == n && memcmp(e->json->u.text, key, n) == 0) return (const char *)e->value;
+    if (!f->keyed) mcpi_fit_learn_keys(f);
+    to = (char *)mcpi_fit_new(f, 72);
+    if (!to) return key;
+    len = mcpi_fit_clean_key(f, key, n, true, to);
+    if (n > 64 || mcpi_fit_key_taken(f, to, len, key, n)) {
+        bool twice = n > 64;
+        len = mcpi_fit_clean_key(f, key, n, false, to);
+        for (i = 0; i < n; i++) digest = (digest ^ (unsigned char)key[i]) * 16777619u;
+        while (twice || mcpi_fit_key_taken(f, to, len, key, n)) {
+            if (len > 57) for (len = 57; len && (to[len] & 0xC0) == 0x80; len--) { }
+            to[len++] = '_';
+            for (i = 0; i < 6; i++) to[len++] = hex[digest >> (4 * i) & 15];
+            to[len] = 0;
+            digest = digest * 16777619u + 1;
+            twice = false;
+        }
+    }
+    for (e = mcpi_fit_lookup(&f->keys, at); e; e = mcpi_fit_lookup_next(e))
+        if (e->json->n == n && memcmp(e->json->u.text, key, n) == 0) { mcpi_fit_index_add(f, &f->renamed, at, NULL, e->json, to); break; }
+    mcpi_fit_index_add(f, &f->sent, mcpi_hash(to, len), NULL, NULL, to);
+    mcpi_fit_report(f, "property %.*s is sent as %s", n < 60 ? (int)n : 60, key, to);
+    f->changed = true;
+    return to;
+}
+
+/* -- the walk ---------------------------------------------------------------------------------------------------- */
+
+static void mcpi_fit_write(mcpi_fitter *f, mcp_writer *out, const mcpi_fit_node *n, const char *key);
+static void mcpi_fit_finish(mcpi_fitter *f, mcpi_fit_node *n, int depth);
+
+/* Finishes what is in a slot. */
+static void mcpi_fit_child(mcpi_fitter *f, mcpi_fit_slot *s, int id, size_t index, int depth)
+{
+    mcpi_fit_place here;
+    here.up = f->place;
+    here.json = NULL;                       /* while it is read, it is not open yet */
+    here.key = s->key;
+    here.len = s->key_len;
+    here.index = index;
+    here.id = id;
+    f->place = &here;
+    if (!s->node) s->node = mcpi_fit_raw(f, s);
+    here.json = s->all.json;
+    if (s->node && !mcpi_fit_stopped(f)) mcpi_fit_finish(f, s->node, depth);
+    f->place = here.up;
+}
+
+static const mcp_json mcpi_fit_null = { { NULL }, 0, MCP_JSON_NULL | MCPI_LAST };
+static const mcp_json mcpi_fit_true = { { NULL }, 0, MCP_JSON_BOOL | MCPI_TRUE | MCPI_LAST };
+
+/* All that the node says, but annotations, becomes a branch of it. */
+static void mcpi_fit_wrap(mcpi_fitter *f, mcpi_fit_node *n)
+{
+    mcpi_fit_slot *s = mcpi_fit_slot_for(f, NULL, NULL);
+    mcpi_fit_node *inner = mcpi_fit_new_node(f);
+    mcpi_fit_word *w, *moved;
+    uint64_t stay = MCPI_FIT_ANNOTATIONS;
+    if (!s || !inner) return;
+    if (++f->nodes > f->d.max_nodes) f->over = true;
+    inner->types = n->types;
+    inner->kept = n->kept;
+    inner->constant = n->constant;
+    inner->free = n->free;
+    if (mcpi_fit_cell(f, MCPI_F_BESIDE) != 'k') stay = MCPI_FIT_BIT(MCPI_F_TITLE) | MCPI_FIT_BIT(MCPI_F_DESCRIPTION);
+    for (w = n->words; w; w = w->next) {
+        if (stay >> w->id & 1) continue;
+        moved = mcpi_fit_put_word(f, inner, w->id);
+        if (!moved) return;
+        moved->json = w->json;
+        moved->first = w->first;
+        moved->last = w->last;
+        moved->values = w->values;
+        moved->values_last = w->values_last;
+        moved->index = w->index;
+        moved->n = w->n;
+    }
+    mcpi_fit_drop(n, ~stay);
+    n->types = 0;
+    n->kept = NULL;
+    n->free = false;
+    s->node = n->wrapped = inner;
+    n->branches = mcpi_fit_put_word(f, n, MCPI_F_ANY_OF);
+    if (n->branches) mcpi_fit_append(n->branches, s);
+}
+
+/* Null is allowed, too: in the form that the profile knows. False: it cannot be said here. */
+static bool mcpi_fit_allow_null(mcpi_fitter *f, mcpi_fit_node *n)
+{
+    char form = mcpi_fit_cell(f, MCPI_F_NULLS);
+    bool simple = n->types && !n->branches && !n->kept;
+    mcpi_fit_word *w = mcpi_fit_find(n, MCPI_F_ENUM);
+    mcpi_fit_slot *null;
+    if (n->types == MCPI_T_NULL || form == 'x') return false;
+    if (!n->types && !n->branches && !n->kept) return true;         /* any value: null, too */
+    if (form == 'u') return mcpi_fit_put_word(f, n, MCPI_F_NULLABLE) != NULL;
+    if (form == 'l' && simple && !(w && mcpi_fit_cell(f, MCPI_F_ENUM) == 'p') && !(n->from_union &&
+        (mcpi_fit_has_type(n->types, MCPI_T_OBJECT) || mcpi_fit_has_type(n->types, MCPI_T_ARRAY))) &&
+        !(mcpi_fit_cell(f, MCPI_F_TYPE) == 'o' &&
+        (mcpi_fit_has_type(n->types, MCPI_T_OBJECT) || mcpi_fit_has_type(n->types, MCPI_T_ARRAY)))) {
+        n->types = n->null_first ? n->types << 4 | MCPI_T_NULL : mcpi_fit_add_type(n->types, MCPI_T_NULL);
+        n->constant = false;
+        if (w) mcpi_fit_append_value(f, w, &mcpi_fit_null, NULL);
+        return true;
+    }
+    if (form == 'l' && n->branches && n->types) {
+        n->types = n->null_first ? n->types << 4 | MCPI_T_NULL : mcpi_fit_add_type(n->types, MCPI_T_NULL);
+        if (w) mcpi_fit_append_value(f, w, &mcpi_fit_null, NULL);
+        if (!n->from_union) return true;
+    }
+    null = mcpi_fit_slot_for(f, NULL, NULL);
+    if (!null || !(null->node = mcpi_fit_new_node(f))) return false;
+    null->type = null->node->types = MCPI_T_NULL;
+    mcpi_fit_put_word(f, null->node, MCPI_F_TYPE);
+    f->nodes++;
+    if (!n->branches) mcpi_fit_wrap(f, n);
+    if (n->branches) mcpi_fit_append(n->branches, null);
+    return n->branches != NULL;
+}
+
+/* The branches, finished: equal ones become one, a union in a union becomes part of it. */
+static void mcpi_fit_finish_branches(mcpi_fitter *f, mcpi_fit_node *n, int depth)
+{
+    mcpi_fit_word *w = n->branches;
+    mcpi_fit_slot *s = w->first, *next;
+    mcpi_fit_index seen;
+    size_t index = 0;
+    memset(&seen, 0, sizeof seen);
+    w->first = w->last = NULL;
+    w->n = 0;
+    for (; s && !mcpi_fit_stopped(f); s = next, index++) {
+        mcpi_fit_entry *e;
+        mcpi_fit_node *b;
+        const char *text;
+        char *copy;
+        size_t len;
+        uint32_t hash;
+        next = s->next;
+        if (!s->node->done) mcpi_fit_child(f, s, w->id, index, depth + 1);
+        b = s->node;
+        if (mcpi_fit_stopped(f)) return;
+        if (b->branches && b->has == MCPI_FIT_BIT(MCPI_F_ANY_OF) && w->id == MCPI_F_ANY_OF && !b->note_len && !b->wrapped) {
+            mcpi_fit_slot *inner = b->branches->first, *after = next, *last = NULL, *follows;
+            for (next = NULL; inner; inner = follows) {
+                follows = inner->next;
+                if (inner->type == MCPI_T_NULL && !inner->all.json) { n->null = true; continue; }
+                if (last) last->next = inner;
+                else next = inner;
+                inner->next = NULL;
+                last = inner;
+            }
+            if (last) last->next = after;
+            else next = after;
+            continue;
+        }
+        if (mcpi_fit_is_null(b)) { n->null = n->from_union = true; continue; }
+        mcp_writer_reset(&f->branch);
+        mcpi_fit_write(f, &f->branch, b, NULL);
+        text = mcp_writer_text(&f->branch, &len);
+        if (!text) { if (f->branch.status == MCP_ERR_LIMIT) f->over = true; else f->no_memory = true; return; }
+        hash = mcpi_hash(text, len);
+        for (e = mcpi_fit_lookup(&seen, hash); e; e = mcpi_fit_lookup_next(e)) {
+            const mcpi_fit_node *same = (const mcpi_fit_node *)e->value;
+            if (same->text_len == len && memcmp(same->text, text, len) == 0) break;
+        }
+        if (e) { mcpi_fit_report(f, "equal branches become one"); continue; }
+        copy = (char *)mcp_arena_alloc(f->arena, len + 1);
+        if (!copy) { f->no_memory = true; return; }
+        memcpy(copy, text, len + 1);
+        b->text = copy;
+        b->text_len = len;
+        mcpi_fit_index_add(f, &seen, hash, NULL, NULL, b);
+        mcpi_fit_append(w, s);
+    }
+    if (w->n > 1 && mcpi_fit_join_constants(f, n, w)) w->first = w->last = NULL, w->n = 0, n->joined = true;
+}
+
+/* Names in "required": each once, and only those of properties. Where a schema stands for the same value as the one
+   around it (a branch, "then"), it may ask for properties of that one. */
+static void mcpi_fit_finish_required(mcpi_fitter *f, mcpi_fit_node *n)
+{
+    mcpi_fit_word *w = mcpi_fit_find(n, MCPI_F_REQUIRED), *p = mcpi_fit_find(n, MCPI_F_PROPERTIES);
+    mcpi_fit_value *v;
+    if (!w) return;
+    v = w->values;
+    w->values = w->values_last = NULL;
+    w->n = 0;
+    if (!p && n->in_place && v) p = mcpi_fit_put_word(f, n, MCPI_F_PROPERTIES);
+    for (; v && !mcpi_fit_stopped(f); v = v->next) {
+        const char *key = v->slot ? v->slot->key : v->json->u.text;
+        size_t len = v->slot ? v->slot->key_len : v->json->n;
+        mcpi_fit_slot *s = mcpi_fit_slot_of(p, key, len);
+        if (!s && p && n->in_place) {
+            s = mcpi_fit_slot_for(f, &mcpi_fit_true, NULL);
+            if (!s) return;
+            s->key = key;
+            s->key_len = len;
+            mcpi_fit_append_named(f, p, s);
+        }
+        if (s && !s->needed) { s->needed = true; mcpi_fit_append_value(f, w, v->json, s); }
+        else mcpi_fit_report(f, "required names %.*s %s", len < 60 ? (int)len : 60, key, s ? "twice" : "which is no property");
+    }
+    if (!w->n && !f->strict) mcpi_fit_drop(n, MCPI_FIT_BIT(MCPI_F_REQUIRED));
+}
+
+static void mcpi_fit_need(mcpi_fitter *f, mcpi_fit_node *n, mcpi_fit_slot *s)
+{
+    mcpi_fit_word *w = mcpi_fit_put_word(f, n, MCPI_F_REQUIRED);
+    if (w && !s->needed) mcpi_fit_append_value(f, w, NULL, s);
+    s->needed = true;
+}
+
+/* A root with more properties than there is room for keeps the first ones. */
+static void mcpi_fit_shorten(mcpi_fitter *f, mcpi_fit_word *p)
+{
+    mcpi_fit_slot *s = p->first, *next;
+    uint32_t all = p->n;
+    p->first = p->last = NULL;
+    p->index = NULL;
+    p->n = 0;
+    for (; s && p->n < f->most && !mcpi_fit_stopped(f); s = next) { next = s->next; mcpi_fit_append_named(f, p, s); }
+    mcpi_fit_report(f, "%z properties of %z are left out: the budget is spent", (size_t)(all - p->n), (size_t)all);
+}
+
+/* "dependentRequired" of names that are no property says nothing. */
+static void mcpi_fit_finish_needs(mcpi_fit_node *n, const mcpi_fit_word *p)
+{
+    mcpi_fit_word *w = mcpi_fit_find(n, MCPI_F_NEEDS);
+    mcpi_fit_slot *s = w ? w->first : NULL, *next;
+    if (!w) return;
+    w->first = w->last = NULL;
+    w->n = 0;
+    for (; s; s = next) {
+        next = s->next;
+        if (mcp_json_type(s->all.json) == MCP_JSON_ARRAY && mcpi_fit_slot_of(p, s->key, s->key_len)) mcpi_fit_append(w, s);
+    }
+    if (!w->n) mcpi_fit_drop(n, MCPI_FIT_BIT(MCPI_F_NEEDS));
+}
+
+static void mcpi_fit_finish_object(mcpi_fitter *f, mcpi_fit_node *n, int depth)
+{
+    mcpi_fit_word *p = mcpi_fit_find(n, MCPI_F_PROPERTIES), *w = mcpi_fit_find(n, MCPI_F_MORE);
+    mcpi_fit_slot *s;
+    char bare = mcpi_fit_cell(f, MCPI_F_BARE);
+    bool optional = f->optional;
+    if (p && n->top && f->most && p->n > f->most) mcpi_fit_shorten(f, p);
+    mcpi_fit_finish_required(f, n);
+    p = mcpi_fit_find(n, MCPI_F_PROPERTIES);
+    for (s = p ? p->first : NULL; s && !mcpi_fit_stopped(f); s = s->next) {
+        f->optional = optional || !s->needed;
+        mcpi_fit_child(f, s, MCPI_F_PROPERTIES, MCP_NTS, depth + 1);
+        if (mcpi_fit_stopped(f)) break;
+        s->sent = mcpi_fit_sent_key(f, s->key, s->key_len);
+        if (s->node->needed) mcpi_fit_need(f, n, s);
+        if (f->strict && !s->needed) {
+            mcpi_fit_need(f, n, s);
+            s->node->from_union = true;
+            if (!s->node->null && s->node->types != MCPI_T_NULL) {
+                s->invented = f->changed = true;
+                if (!mcpi_fit_allow_null(f, s->node)) mcpi_fit_lose(f, "null cannot be said", "");
+            }
+        }
+        if (f->strict) {
+            f->strict_properties++;
+            f->strict_names += s->key_len;
+        }
+    }
+    f->optional = optional;
+    if (mcpi_fit_stopped(f)) return;
+    mcpi_fit_finish_needs(n, p);
+    if (f->strict) {
+        if (!n->top && !(p && p->n) && !w) {
+            mcpi_fit_lose(f, "an object of any properties cannot be said", "");
+        }
+        mcpi_fit_put_word(f, n, MCPI_F_PROPERTIES);
+        mcpi_fit_put_word(f, n, MCPI_F_MORE);
+        mcpi_fit_put_word(f, n, MCPI_F_REQUIRED);
+        return;
+    }
+    if (n->top || (bare == 'p' && n->types == MCPI_T_OBJECT && !(w && w->first) && !MCPI_FIT_HAS(n, PATTERNS)))
+        mcpi_fit_put_word(f, n, MCPI_F_PROPERTIES);
+    else if (bare == 'x' && p && !p->n) mcpi_fit_drop(n, MCPI_FIT_BIT(MCPI_F_PROPERTIES));
+}
+
+/* A place for any value, under a node that needs one. */
+static void mcpi_fit_put_any(mcpi_fitter *f, mcpi_fit_node *n, int id)
+{
+    mcpi_fit_word *w = mcpi_fit_put_word(f, n, id);
+    mcpi_fit_slot *s = mcpi_fit_slot_for(f, &mcpi_fit_true, NULL);
+    if (!w || !s) return;
+    w->first = w->last = NULL;
+    w->n = 0;
+    mcpi_fit_append(w, s);
+}
+
+static void mcpi_fit_finish_array(mcpi_fitter *f, mcpi_fit_node *n)
+{
+    mcpi_fit_word *w = mcpi_fit_find(n, MCPI_F_ITEMS), *tuple = mcpi_fit_find(n, MCPI_F_TUPLE);
+    char none = mcpi_fit_cell(f, MCPI_F_NO_ITEMS);
+    bool closed = w && mcp_json_type(w->first->all.json) == MCP_JSON_BOOL && !mcp_json_bool(w->first->all.json, true);
+    if (tuple && mcpi_fit_cell(f, MCPI_F_TUPLE) == 'r') {
+        mcpi_fit_slot *all = NULL, **at = &all, *s;
+        mcpi_fit_tell(f, n, tuple);
+        if (closed) mcpi_fit_note(f, n, "At most %u.", (unsigned)tuple->n);
+        for (s = tuple->first; s; s = s->next) {
+            *at = mcpi_fit_clone_slot(f, s);
+            if (!*at) return;
+            at = &(*at)->other;
+        }
+        if (w && !closed) *at = mcpi_fit_clone_slot(f, w->first);
+        if (!all) return;
+        mcpi_fit_drop(n, MCPI_FIT_BIT(MCPI_F_TUPLE) | MCPI_FIT_BIT(MCPI_F_ITEMS));
+        w = mcpi_fit_put_word(f, n, MCPI_F_ITEMS);
+        if (!w) return;
+        mcpi_fit_append(w, all);
+        mcpi_fit_report(f, "the types of single items become one union");
+        tuple = NULL;
+    } else if (closed && !tuple) {
+        mcpi_fit_note(f, n, "No items.");
+        mcpi_fit_drop(n, MCPI_FIT_BIT(MCPI_F_ITEMS));
+        w = NULL;
+    }
+    if (!w && !tuple && none != '-' && n->types) {
+        if (none == 'F') { mcpi_fit_lose(f, "items of any type cannot be said", ""); return; }
+        mcpi_fit_report(f, "items is added");
+        mcpi_fit_put_any(f, n, MCPI_F_ITEMS);
+    }
+    w = mcpi_fit_find(n, MCPI_F_ITEMS);
+    if (w && none == 's' && !f->no_memory && !w->first->node) {
+        w->first->node = mcpi_fit_raw(f, w->first);
+        if (w->first->node) w->first->node->typed = true;
+    }
+}
+
+/* Below the keywords that have schemas in them. */
+static void mcpi_fit_finish_words(mcpi_fitter *f, mcpi_fit_node *n, int depth)
+{
+    mcpi_fit_word *w;
+    uint64_t gone = 0;                      /* "not" of what turned out to be any value */
+    for (w = n->words; w && !mcpi_fit_stopped(f); w = w->next) {
+        mcpi_fit_slot *s;
+        size_t index = 0;
+        bool list = w->id == MCPI_F_TUPLE;
+        if (w->id == MCPI_F_PROPERTIES || w->id == MCPI_F_ANY_OF || w->id == MCPI_F_ONE_OF || w->id == MCPI_F_NEEDS) continue;
+        if (w->id == MCPI_F_MORE && w->json) continue;
+        for (s = w->first; s && !mcpi_fit_stopped(f); s = s->next, index++) {
+            if (w->id == MCPI_F_ITEMS && mcp_json_type(s->all.json) == MCP_JSON_BOOL && MCPI_FIT_HAS(n, TUPLE)) continue;
+            if (!s->node) s->node = mcpi_fit_raw(f, s);
+            if (s->node && (w->id == MCPI_F_NOT || w->id == MCPI_F_IF || w->id == MCPI_F_THEN || w->id == MCPI_F_ELSE ||
+                            w->id == MCPI_F_NEEDS_SCHEMA)) s->node->in_place = true;
+            mcpi_fit_child(f, s, w->id, list ? index : MCP_NTS, depth + 1);
+            if (w->id == MCPI_F_NOT && s->node && !s->node->has && !s->node->types) gone = MCPI_FIT_BIT(MCPI_F_NOT);
+        }
+    }
+    mcpi_fit_drop(n, gone);
+}
+
+/* A node without a type: any value. */
+static void mcpi_fit_finish_anything(mcpi_fitter *f, mcpi_fit_node *n)
+{
+    char c = mcpi_fit_cell(f, MCPI_F_ANYTHING), nulls = mcpi_fit_cell(f, MCPI_F_NULLS);
+    if (n->types == MCPI_T_NULL && (nulls == 'u' || nulls == 'x')) {        /* null alone has no type there */
+        n->types = MCPI_T_STRING;
+        n->null = true;
+        mcpi_fit_report(f, "null alone is told as a string that may be null");
+    }
+    if (n->types || n->branches || n->kept || n->top || c == 'k') return;
+    if (c == 'F') { mcpi_fit_lose(f, "a value of any type cannot be said", ""); return; }
+    if (c == 'e' && !n->has && !n->note_len && !n->typed) return;
+    n->types = MCPI_T_STRING;
+    n->free = f->changed = true;
+    mcpi_fit_report(f, "any value is told as a string: JSON in it is parsed");
+    mcpi_fit_note(f, n, "Any JSON value.");
+}
+
+/* The type is a keyword, too; one that was found out comes first. */
+static void mcpi_fit_put_type(mcpi_fitter *f, mcpi_fit_node *n)
+{
+    mcpi_fit_word *w;
+    if (!n->types) { mcpi_fit_drop(n, MCPI_FIT_BIT(MCPI_F_TYPE)); return; }
+    if (MCPI_FIT_HAS(n, TYPE)) return;
+    w = (mcpi_fit_word *)mcpi_fit_new(f, sizeof *w);
+    if (!w) return;
+    w->id = MCPI_F_TYPE;
+    w->next = n->words;
+    n->words = w;
+    if (!n->words_last) n->words_last = w;
+    n->has |= MCPI_FIT_BIT(MCPI_F_TYPE);
+}
+
+/* A reference that is kept: its definition gets a name and waits to be walked. */
+static void mcpi_fit_finish_kept(mcpi_fitter *f, mcpi_fit_node *n)
+{
+    mcpi_fit_target *t = n->kept;
+    char *name;
+    size_t len = 0, i, stem;
+    if (!t->def) {
+        size_t max = strlen(t->name) < 60 ? strlen(t->name) : 60;
+        name = (char *)mcpi_fit_new(f, 96);
+        if (!name) return;
+        for (i = 0; i < max; i++) name[len++] = (char)(mcpi_fit_legal_char('a', t->name[i]) ? t->name[i] : '_');
+        if (!len) name[len++] = '_';
+        for (stem = len, i = f->def_names.n;; i++) {
+            mcpi_fit_entry *e;
+            name[len] = 0;
+            for (e = mcpi_fit_lookup(&f->def_names, mcpi_hash(name, len)); e; e = mcpi_fit_lookup_next(e))
+                if (strcmp((const char *)e->value, name) == 0) break;
+            if (!e) break;
+            len = stem + mcpi_say(name + stem, 96 - stem, "_%z", i);
+        }
+        mcpi_fit_index_add(f, &f->def_names, mcpi_hash(name, len), NULL, NULL, name);
+        t->def = name;
+        if (f->defs_last) f->defs_last->next_def = t;
+        else f->defs = t;
+        f->defs_last = t;
+    }
+    if (f->walked) {
+        mcpi_fit_active *a = (mcpi_fit_active *)mcpi_fit_new(f, sizeof *a);
+        if (!a) return;
+        a->target = t;
+        a->next = f->walked->leads;
+        f->walked->leads = a;
+        t->led++;
+    }
+    if (mcpi_fit_cell(f, MCPI_F_BESIDE_REF) == 'w') {
+        if (n->has || n->note_len) mcpi_fit_wrap(f, n);
+    } else mcpi_fit_drop(n, ~(MCPI_FIT_BIT(MCPI_F_TITLE) | MCPI_FIT_BIT(MCPI_F_DESCRIPTION)));
+}
+
+/* What strictness allows in all: values of enum and their length, https://platform.openai.com/docs/guides/structured-outputs */
+static void mcpi_fit_count_strict(mcpi_fitter *f, const mcpi_fit_node *n)
+{
+    const mcpi_fit_word *w = mcpi_fit_find(n, MCPI_F_ENUM);
+    const mcpi_fit_value *v;
+    size_t bytes = 0;
+    for (v = w ? w->values : NULL; v; v = v->next) if (mcpi_has_text(v->json)) bytes += v->json->n;
+    f->strict_values += w ? w->n : 0;
+    f->strict_names += bytes;
+    if (f->strict_values > 1000 || f->strict_names > 120000 || f->strict_properties > 5000 || (w && w->n > 250 && bytes > 15000)) {
+        mcpi_fit_lose(f, "over the size that strictness allows", "");
+    }
+}
+
+/* Keywords keep the order in which they came. Those that may have been read and written anew go to the end, so that the
+   order is the same when the result is fitted again. */
+static void mcpi_fit_to_end(mcpi_fit_node *n, int id)
+{
+    mcpi_fit_word *w = mcpi_fit_find(n, id), **at;
+    if (!w || !w->next) return;
+    for (at = &n->words; *at != w; at = &(*at)->next) { }
+    *at = w->next;
+    w->next = NULL;
+    n->words_last->next = w;
+    n->words_last = w;
+}
+
+/* Makes of a node that has absorbed all it says, what the profile takes, and walks on. */
+static void mcpi_fit_finish(mcpi_fitter *f, mcpi_fit_node *n, int depth)
+{
+    int rounds = 0;
+    mcpi_fit_open(n, true);
+again:
+    mcpi_fit_reconcile(f, n);
+    mcpi_fit_sort_unions(f, n);
+    if (mcpi_fit_stopped(f)) return;
+    mcpi_fit_settle_types(f, n);
+    mcpi_fit_shallow(f, n, depth);
+    if (n->branches && mcpi_fit_cell(f, MCPI_F_PUSH) == 'p') {
+        mcpi_fit_push(f, n);
+        if (mcpi_fit_stopped(f)) return;
+        if (mcpi_fit_few_branches(f, n, n->outer)) goto again;
+    } else if (!n->branches && !n->top && mcpi_fit_must_split(f, n)) mcpi_fit_split(f, n);
+    if (n->branches) {
+        mcpi_fit_finish_branches(f, n, depth);
+        if (mcpi_fit_stopped(f)) return;
+        if (mcpi_fit_few_branches(f, n, n->outer) && ++rounds < 8) goto again;
+    }
+    mcpi_fit_apply(f, n);
+    if (mcpi_fit_has_type(n->types, MCPI_T_OBJECT) || MCPI_FIT_HAS(n, PROPERTIES) || MCPI_FIT_HAS(n, REQUIRED) || MCPI_FIT_HAS(n, NEEDS))
+        mcpi_fit_finish_object(f, n, depth);
+    if (mcpi_fit_has_type(n->types, MCPI_T_ARRAY) || MCPI_FIT_HAS(n, ITEMS) || MCPI_FIT_HAS(n, TUPLE)) mcpi_fit_finish_array(f, n);
+    mcpi_fit_finish_words(f, n, depth);
+    mcpi_fit_finish_anything(f, n);
+    if (n->kept) mcpi_fit_finish_kept(f, n);
+    if (n->null && !n->top && !mcpi_fit_allow_null(f, n)) n->null = false;
+    mcpi_fit_put_type(f, n);
+    if (n->wrapped) mcpi_fit_put_type(f, n->wrapped);
+    if (f->strict) mcpi_fit_count_strict(f, n);
+    mcpi_fit_to_end(n, MCPI_F_ANY_OF);
+    mcpi_fit_to_end(n, MCPI_F_ONE_OF);
+    mcpi_fit_to_end(n, MCPI_F_NULLABLE);
+    if (f->plain && depth > 1) { n->note_len = 0; mcpi_fit_drop(n, MCPI_FIT_ANNOTATIONS); n->description = NULL; }
+    mcpi_fit_open(n, false);
+    n->done = true;
+}
+
+/* -- the root ---------------------------------------------------------------------------------------------------- */
+/* No provider takes a union at the root. Its variants become one object: all their properties, of which those are
+   required that every variant requires; and a line in the description that tells the variants apart. */
+
+/* "(path) | (href)": what each variant requires and not all do; a tag with its value. */
+static void mcpi_fit_tell_variants(mcpi_fitter *f, mcpi_fit_node *n, const mcpi_fit_word *variants)
+{
+    char text[MCPI_FIT_NOTES_ROOT / 2];
+    mcpi_said t;
+    const mcpi_fit_slot *s;
+    bool any = false;
+    t.buf = text; t.cap = sizeof text; t.len = 0; t.full = false;
+    for (s = variants->first; s && !t.full; s = s->next) {
+        const mcpi_fit_word *w = mcpi_fit_find(s->node, MCPI_F_REQUIRED), *p = mcpi_fit_find(s->node, MCPI_F_PROPERTIES);
+        const mcpi_fit_value *v;
+        bool first = true;
+        mcpi_say_bytes(&t, s == variants->first ? "(" : " | (", s == variants->first ? 1 : 4);
+        for (v = w ? w->values : NULL; v; v = v->next) {
+            mcpi_fit_slot *own = mcpi_fit_slot_of(p, v->json->u.text, v->json->n);
+            const mcp_json *is = own ? mcp_json_get(own->all.json, "const") : NULL;
+            mcpi_fit_slot *all = mcpi_fit_slot_of(mcpi_fit_find(n, MCPI_F_PROPERTIES), v->json->u.text, v->json->n);
+            if (!is && all && all->needed) continue;
+            if (!first) mcpi_say_bytes(&t, ", ", 2);
+            mcpi_say_string(&t, v->json->u.text, 40);
+            if (mcp_json_type(is) == MCP_JSON_STRING) { mcpi_say_bytes(&t, " ", 1); mcpi_say_string(&t, is->u.text, 40); }
+            first = false;
+            any = true;
+        }
+        mcpi_say_bytes(&t, ")", 1);
+    }
+    if (t.full) mcpi_say_mend(&t);
+    text[t.len] = 0;
+    if (any) mcpi_fit_note(f, n, "Variants: %s.", text);
+}
+
+/* One property of a variant: a new one of the root, or one more form of one that is there. `round` tells properties that
+   came with this union from older ones, which hold at the same time. */
+static void mcpi_fit_fold_property(mcpi_fitter *f, mcpi_fit_word *p, const mcpi_fit_slot *own, uint32_t round)
+{
+    mcpi_fit_slot *s = mcpi_fit_slot_of(p, own->key, own->key_len), *more, *last;
+    mcpi_fit_work(f, 1);
+    if (!s) {
+        s = mcpi_fit_clone_slot(f, own);
+        if (!s) return;
+        s->round = round;
+        s->count = 1;
+        mcpi_fit_append_named(f, p, s);
+        return;
+    }
+    if (s->round != round && s->other) return;              /* two unions speak of it: the first one counts */
+    if (s->round != round) {
+        more = mcpi_fit_clone_slot(f, s);
+        if (!more) return;
+        mcpi_fit_conjoin(f, more, own);
+    } else {
+        if (!s->all.next && !own->other && !own->all.next && mcpi_fit_same(s->all.json, own->all.json)) { s->count++; return; }
+        more = mcpi_fit_clone_slot(f, own);
+        if (!more) return;
+    }
+    s->count++;
+    for (last = more; last->other; last = last->other) { }
+    if (s->forms) s->forms_last->other = more;
+    else s->forms = more;
+    s->forms_last = last;
+}
+
+/* Merges the variants into the node. */
+static void mcpi_fit_fold_variants(mcpi_fitter *f, mcpi_fit_node *n, mcpi_fit_word *variants, bool one)
+{
+    mcpi_fit_word *p = mcpi_fit_put_word(f, n, MCPI_F_PROPERTIES), *needs, *w;
+    mcpi_fit_slot *s, *own;
+    mcpi_fit_value *v;
+    uint32_t round = ++f->serial;
+    bool closed = true;
+    if (!p) return;
+    for (s = variants->first; s && !mcpi_fit_stopped(f); s = s->next) {
+        w = mcpi_fit_find(s->node, MCPI_F_PROPERTIES);
+        for (own = w ? w->first : NULL; own && !mcpi_fit_stopped(f); own = own->next) mcpi_fit_fold_property(f, p, own, round);
+        w = mcpi_fit_find(s->node, MCPI_F_MORE);
+        closed &= w && !w->first;
+        for (w = s->node->words; w; w = w->next)
+            if (w->id != MCPI_F_PROPERTIES && w->id != MCPI_F_REQUIRED && w->id != MCPI_F_TYPE && w->id != MCPI_F_MORE &&
+                !(MCPI_FIT_ANNOTATIONS >> w->id & 1)) mcpi_fit_report(f, "%s of a variant is dropped", mcpi_fit_name(w->id));
+    }
+    for (s = p->first; s; s = s->next) {                    /* the forms of a property become alternatives */
+        if (s->forms && s->round != round) {                /* it was there before: only if all variants narrow it */
+            if (s->count == variants->n) { s->all = s->forms->all; s->last = s->forms->last; s->other = s->forms->other; }
+            if (s->last == &s->forms->all) s->last = &s->all;
+        } else if (s->forms) {
+            for (own = s; own->other; own = own->other) { }
+            own->other = s->forms;
+        }
+        s->forms = NULL;
+        s->count = 0;
+        s->round = 0;
+    }
+    needs = mcpi_fit_put_word(f, n, MCPI_F_REQUIRED);       /* what all require is required */
+    for (s = variants->first; s && needs && !mcpi_fit_stopped(f); s = s->next) {
+        uint32_t stamp = ++f->serial;
+        w = mcpi_fit_find(s->node, MCPI_F_REQUIRED);
+        for (v = w ? w->values : NULL; v; v = v->next) {
+            own = mcpi_fit_slot_of(p, v->json->u.text, v->json->n);
+            mcpi_fit_work(f, 1);
+            if (!own || own->round == stamp) continue;
+            own->round = stamp;
+            if (++own->count == variants->n) { own->needed = true; mcpi_fit_append_value(f, needs, v->json, NULL); }
+        }
+    }
+    if (closed && !MCPI_FIT_HAS(n, MORE) && mcpi_fit_put_word(f, n, MCPI_F_MORE)) n->closed = UINT32_MAX;
+    mcpi_fit_tell_variants(f, n, variants);
+    mcpi_fit_report(f, "the %z variants of %s become one object", (size_t)variants->n, one ? "oneOf" : "anyOf");
+    for (s = p->first; s; s = s->next) { s->needed = false; s->round = s->count = 0; }
+}
+
+/* Folds all unions of a node that is the root, or a variant of it. False: no branch is an object. */
+static bool mcpi_fit_fold(mcpi_fitter *f, mcpi_fit_node *n, int depth)
+{
+    bool object = true;
+    while (n->unions && !mcpi_fit_stopped(f)) {
+        mcpi_fit_union *u = n->unions;
+        mcpi_fit_word all, variants;
+        mcpi_fit_slot *s, *next;
+        bool null = false, needs = true;
+        n->unions = u->next;
+        if (!n->unions) n->unions_last = NULL;
+        memset(&all, 0, sizeof all);
+        memset(&variants, 0, sizeof variants);
+        mcpi_fit_read_branches(f, &all, u, 0, &null);
+        for (s = all.first; s && !mcpi_fit_stopped(f); s = next) {
+            uint32_t types = s->node->types ? s->node->types : MCPI_FIT_HAS(s->node, ENUM) ?
+                mcpi_fit_types_of_values(mcpi_fit_find(s->node, MCPI_F_ENUM)) : mcpi_fit_guess_type(s->node);
+            bool fits = !types || mcpi_fit_has_type(types, MCPI_T_OBJECT);
+            next = s->next;
+            if (fits && depth < 16) fits = mcpi_fit_fold(f, s->node, depth + 1);
+            if (!fits) { mcpi_fit_report(f, "a variant is no object and is dropped"); continue; }
+            mcpi_fit_check_closed(f, s->node);
+            needs &= mcpi_fit_only_needs(s->node);
+            mcpi_fit_append(&variants, s);
+        }
+        if (!variants.n) {
+            if (all.n) object = false;
+            mcpi_fit_report(f, "no variant of %s is an object: it is dropped", u->one ? "oneOf" : "anyOf");
+        } else if (needs && variants.n > 1) mcpi_fit_tell_needs(f, n, variants.first, u->one);
+        else if (variants.n == 1) {
+            mcpi_fit_open(n, false);
+            mcpi_fit_merge(f, n, variants.first->node, true);
+            mcpi_fit_settle(f, n);
+            mcpi_fit_open(n, true);
+        } else mcpi_fit_fold_variants(f, n, &variants, u->one);
+    }
+    return object;
+}
+
+/* The root that holds a schema of another type than object as its property "input". */
+static void mcpi_fit_put_input(mcpi_fitter *f, mcpi_fit_node *n)
+{
+    mcpi_fit_word *w = mcpi_fit_put_word(f, n, MCPI_F_PROPERTIES);
+    mcpi_fit_slot *s = mcpi_fit_slot_for(f, f->root, f->root);
+    if (!w || !s) return;
+    s->key = "input";
+    s->key_len = 5;
+    mcpi_fit_append_named(f, w, s);
+    mcpi_fit_need(f, n, s);
+    s->needed = false;                      /* mcpi_fit_finish_required marks it */
+    mcpi_fit_report(f, "the schema is no object: it is sent as property \"input\" of one");
+    f->changed = true;
+}
+
+/* The tree of the whole schema. *wrap: the root is no object and has to be wrapped; the caller tries again. */
+static mcpi_fit_node *mcpi_fit_tree(mcpi_fitter *f, bool *wrap)
+{
+    mcpi_fit_node *n = mcpi_fit_new_node(f);
+    mcpi_fit_place here;
+    mcpi_fit_target *t;
+    mcpi_fit_src src;
+    uint32_t types;
+    bool object = true;
+    f->top.json = f->root;
+    f->place = &f->top;
+    if (!n) return NULL;
+    n->top = n->no_keep = true;
+    f->nodes++;
+    if (f->wrapped) { f->top.json = NULL; mcpi_fit_put_input(f, n); }
+    else if (mcp_json_type(f->root) == MCP_JSON_OBJECT) {
+        src.json = src.base = f->root;
+        src.next = NULL;
+        mcpi_fit_absorb(f, n, &src);
+        mcpi_fit_settle(f, n);
+        mcpi_fit_open(n, true);
+        types = n->types;
+        if (!types && MCPI_FIT_HAS(n, ENUM)) types = mcpi_fit_types_of_values(mcpi_fit_find(n, MCPI_F_ENUM));
+        if (!types) types = mcpi_fit_guess_type(n);
+        if (types && types != MCPI_T_NULL && !mcpi_fit_has_type(types, MCPI_T_OBJECT)) object = false;
+        mcpi_fit_check_closed(f, n);
+        if (object && !mcpi_fit_fold(f, n, 0) && !MCPI_FIT_HAS(n, PROPERTIES)) object = false;
+        mcpi_fit_open(n, false);
+        if (!object && !mcpi_fit_stopped(f)) { *wrap = true; return NULL; }
+        if (MCPI_FIT_HAS(n, ENUM)) { mcpi_fit_tell(f, n, mcpi_fit_find(n, MCPI_F_ENUM)); mcpi_fit_drop(n, MCPI_FIT_BIT(MCPI_F_ENUM)); }
+        if (n->never || n->clash) {
+            mcpi_fit_report(f, "no value fits the schema: its constraints are dropped");
+            n->never = n->clash = false;
+        }
+    } else mcpi_fit_report(f, mcp_json_type(f->root) == MCP_JSON_NULL ? "there is no schema: an object without properties"
+                                                                     : "this is no object schema: an object without properties");
+    n->types = MCPI_T_OBJECT;
+    n->null = n->nullable = false;
+    if (!mcpi_fit_stopped(f)) mcpi_fit_finish(f, n, 1);
+    for (t = f->defs; t && !mcpi_fit_stopped(f); t = t->next_def) {
+        memset(&here, 0, sizeof here);
+        here.up = &f->top;
+        here.id = MCPI_F_DEFS;
+        here.key = t->def;
+        here.len = strlen(t->def);
+        f->place = &here;
+        f->optional = false;
+        f->walked = t;
+        f->top.json = NULL;
+        t->node = mcpi_fit_new_node(f);
+        if (!t->node) return NULL;
+        if (++f->nodes > f->d.max_nodes) f->over = true;
+        t->node->no_keep = true;
+        src.json = t->json;
+        src.base = t->base;
+        src.next = NULL;
+        t->node->serial = t->stamp = ++f->serial;
+        mcpi_fit_absorb(f, t->node, &src);
+        mcpi_fit_settle(f, t->node);
+        if (!mcpi_fit_stopped(f)) mcpi_fit_finish(f, t->node, 2);
+    }
+    f->place = &f->top;
+    return mcpi_fit_stopped(f) ? NULL : n;
+}
+
+/* -- writing ----------------------------------------------------------------------------------------------------- */
+
+/* Is a code point part of the character before it: marks, joiners, variation selectors, skin tones, tags? */
+static bool mcpi_fit_joins(uint32_t c)
+{
+    static const uint32_t ranges[] = {
+        0x0300, 0x036F, 0x0483, 0x0489, 0x0591, 0x05BD, 0x0610, 0x061A, 0x064B, 0x065F, 0x093A, 0x093C, 0x093E, 0x094F,
+        0x0E31, 0x0E31, 0x0E34, 0x0E3A, 0x0E47, 0x0E4E, 0x1AB0, 0x1AFF, 0x1DC0, 0x1DFF, 0x200D, 0x200D, 0x20D0, 0x20FF,
+        0x3099, 0x309A, 0xFE00, 0xFE0F, 0xFE20, 0xFE2F, 0x1F3FB, 0x1F3FF, 0xE0020, 0xE007F, 0xE0100, 0xE01EF
+    };
+    size_t i;
+    if (c < 0x300) return false;
+    for (i = 0; i < sizeof ranges / sizeof *ranges; i += 2) if (c >= ranges[i] && c <= ranges[i + 1]) return true;
+    return false;
+}
+
+/* How many bytes of a text to keep so that it has at most `most` code points with an ellipsis behind it (0: all): cut at
+   the end of a sentence or of a word if there is one in the last fifth, and never inside of a character. */
+static size_t mcpi_text_cut(const char *s, size_t n, size_t most)
+{
+    const char *p = s, *end = s + n, *at, *word = NULL, *sentence = NULL;
+    size_t count = 0;
+    uint32_t c, before = 0;
+    while (p < end && count <= most) { mcpi_utf8_take(&p, end); count++; }
+    if (count <= most) return n;
+    for (p = at = s, count = 0; p < end && count < most; count++) {     /* `at`: the last border at which it may be cut */
+        const char *here = p;
+        c = mcpi_utf8_take(&p, end);
+        if (!mcpi_fit_joins(c) && before != 0x200D) {
+            at = here;
+            if (count >= most - most / 5 && here > s) {
+                if (c == ' ' || c == '\n' || c == '\t') word = here;
+                if ((c == ' ' || c == '\n') && (before == '.' || before == '!' || before == '?')) sentence = here;
+                if (before == 0x3002 || before == 0xFF01 || before == 0xFF1F) sentence = here;
+            }
+        }
+        before = c;
+    }
+    if (sentence) at = sentence;
+    else if (word) at = word;
+    while (at > s && (at[-1] == ' ' || at[-1] == '\n' || at[-1] == '\t')) at--;
+    return (size_t)(at - s);
+}
+
+/* The description with the notes behind it; of a text that is cut, the notes stay. */
+static void mcpi_fit_write_description(mcpi_fitter *f, mcp_writer *out, const mcpi_fit_node *n)
+{
+    size_t len = n->description_len, most = f->d.max_description, notes = 0, keep, i;
+    char *text, *p;
+    if (!n->note_len && !most) { mcp_put_strn(out, "description", n->description ? n->description : "", len); return; }
+    for (i = 0; i < n->note_len; i++) notes += (n->note[i] & 0xC0) != 0x80;
+    if (n->note_len) while (len && mcpi_is_blank(n->description[len - 1])) len--;
+    p = text = (char *)mcp_arena_alloc(f->arena, len + n->note_len + 8);
+    if (!text) { f->no_memory = true; return; }
+    keep = most && len ? mcpi_text_cut(n->description, len, most > notes + 2 ? most - notes - (notes ? 2 : 0) : 1) : len;
+    if (keep) memcpy(p, n->description, keep);
+    p += keep;
+    if (keep < len) { memcpy(p, MCPI_FIT_ELLIPSIS, 3); p += 3; }
+    else if (len && n->note_len && mcpi_fit_legal_char('i', p[-1])) *p++ = '.';
+    if (n->note_len && p != text) *p++ = ' ';
+    if (n->note_len) memcpy(p, n->note, n->note_len);
+    p += n->note_len;
+    if (most && notes >= most) {                            /* not even they fit */
+        keep = mcpi_text_cut(text, (size_t)(p - text), most);
+        if (keep < (size_t)(p - text)) { memcpy(text + keep, MCPI_FIT_ELLIPSIS, 3); p = text + keep + 3; }
+    }
+    mcp_put_strn(out, "description", text, (size_t)(p - text));
+}
+
+static void mcpi_fit_write_types(mcp_writer *out, uint32_t types)
+{
+    if (types < 16) { mcp_put_str(out, "type", mcpi_word_at(mcpi_fit_types, (int)types)); return; }
+    mcp_put_array(out, "type");
+    for (; types; types >>= 4) mcp_put_str(out, NULL, mcpi_word_at(mcpi_fit_types, (int)(types & 15)));
+    mcp_put_end(out);
+}
+
+static const char *mcpi_fit_key_of(const mcpi_fit_slot *s)
+{
+    return s->sent ? s->sent : s->key;
+}
+
+/* {"a": ["b"]} of "dependentRequired", with the names that are sent. */
+static void mcpi_fit_write_needs(mcp_writer *out, const mcpi_fit_node *n, const mcpi_fit_word *w)
+{
+    const mcpi_fit_word *p = mcpi_fit_find(n, MCPI_F_PROPERTIES);
+    const mcpi_fit_slot *s, *own;
+    mcp_put_object(out, mcpi_fit_name(w->id));
+    for (s = w->first; s; s = s->next) {
+        own = mcpi_fit_slot_of(p, s->key, s->key_len);
+        if (!own) continue;
+        mcp_put_array(out, mcpi_fit_key_of(own));
+        mcp_json_each(item, s->all.json)
+            if (mcp_json_type(item) == MCP_JSON_STRING && (own = mcpi_fit_slot_of(p, item->u.text, item->n)) != NULL)
+                mcp_put_str(out, NULL, mcpi_fit_key_of(own));
+        mcp_put_end(out);
+    }
+    mcp_put_end(out);
+}
+
+static bool mcpi_fit_is_any(const mcpi_fit_node *n)
+{
+    return n && !n->has && !n->types && !n->branches && !n->kept && !n->note_len;
+}
+
+/* One schema of a keyword: false only where the profile may have it. */
+static void mcpi_fit_write_place(mcpi_fitter *f, mcp_writer *out, const mcpi_fit_slot *s, const char *key)
+{
+    if (s->node && s->node->done) mcpi_fit_write(f, out, s->node, key);
+    else if (s->node) mcpi_fit_write(f, out, s->node, key);
+    else mcp_put_bool(out, key, false);
+}
+
+static void mcpi_fit_write_word(mcpi_fitter *f, mcp_writer *out, const mcpi_fit_node *n, const mcpi_fit_word *w)
+{
+    const char *name = mcpi_fit_name(w->id);
+    const mcpi_fit_slot *s;
+    const mcpi_fit_value *v;
+    switch (w->id) {
+    case MCPI_F_TYPE: mcpi_fit_write_types(out, n->types); break;
+    case MCPI_F_DESCRIPTION: mcpi_fit_write_description(f, out, n); break;
+    case MCPI_F_ENUM:
+        if (n->constant && w->n == 1 && mcpi_fit_cell(f, MCPI_F_CONST) == 'k') { mcp_put_json(out, "const", w->values->json); break; }
+        mcp_put_array(out, name);
+        for (v = w->values; v; v = v->next) mcp_put_json(out, NULL, v->json);
+        mcp_put_end(out);
+        break;
+    case MCPI_F_REQUIRED:
+        mcp_put_array(out, name);
+        for (v = w->values; v; v = v->next) mcp_put_str(out, NULL, mcpi_fit_key_of(v->slot));
+        mcp_put_end(out);
+        break;
+    case MCPI_F_NULLABLE: mcp_put_bool(out, name, true); break;
+    case MCPI_F_NEEDS: mcpi_fit_write_needs(out, n, w); break;
+    case MCPI_F_PROPERTIES: case MCPI_F_PATTERNS: case MCPI_F_NEEDS_SCHEMA:
+        mcp_put_object(out, name);
+        for (s = w->first; s; s = s->next) mcpi_fit_write_place(f, out, s, mcpi_fit_key_of(s));
+        mcp_put_end(out);
+        break;
+    case MCPI_F_TUPLE: case MCPI_F_ANY_OF: case MCPI_F_ONE_OF:
+        mcp_put_array(out, name);
+        for (s = w->first; s; s = s->next) mcpi_fit_write_place(f, out, s, NULL);
+        mcp_put_end(out);
+        break;
+    case MCPI_F_MORE:
+        if (!w->first) mcp_put_bool(out, name, false);
+        else if (w->json || (mcpi_fit_cell(f, MCPI_F_ANYTHING) != 'k' && mcpi_fit_is_any(w->first->node))) mcp_put_bool(out, name, true);
+        else mcpi_fit_write_place(f, out, w->first, name);
+        break;
+    case MCPI_F_ITEMS: case MCPI_F_NAMES: case MCPI_F_CONTAINS: case MCPI_F_NOT: case MCPI_F_IF: case MCPI_F_THEN: case MCPI_F_ELSE:
+        mcpi_fit_write_place(f, out, w->first, name);
+        break;
+    default: mcp_put_json(out, name, w->json); break;
+    }
+}
+
+/* Writes a finished node. */
+static void mcpi_fit_write(mcpi_fitter *f, mcp_writer *out, const mcpi_fit_node *n, const char *key)
+{
+    const mcpi_fit_word *w;
+    const mcpi_fit_target *t;
+    char ref[112];
+    if (out->status != MCP_OK) return;
+    if (n->text) { mcpi_put_splice(out, key, n->text, n->text_len); return; }
+    mcp_put_object(out, key);
+    if (n->note_len && !MCPI_FIT_HAS(n, DESCRIPTION)) mcpi_fit_write_description(f, out, n);
+    if (n->kept) {
+        mcpi_say(ref, sizeof ref, "#/$defs/%s", n->kept->def);
+        mcp_put_str(out, "$ref", ref);
+    }
+    for (w = n->words; w; w = w->next) mcpi_fit_write_word(f, out, n, w);
+    if (n->top && f->defs) {
+        mcp_put_object(out, "$defs");
+        for (t = f->defs; t; t = t->next_def) mcpi_fit_write(f, out, t->node, t->def);
+        mcp_put_end(out);
+    }
+    mcp_put_end(out);
+}
+
+/* -- the way back ------------------------------------------------------------------------------------------------ */
+/* A second tree, kept with the fit: of each object its properties by the names that were sent, with their own names.
+   It is only there if something has to be undone. Where references were kept, it has circles, as the schema has. */
+
+typedef struct mcpi_undo_member {
+    const char *sent, *key;                 /* both end in NUL */
+    size_t sent_len, key_len;
+    const mcp_json *only;                   /* the one value that it may have: it tells variants apart */
+    struct mcpi_undo *undo;
+    bool invented;
+} mcpi_undo_member;
+
+typedef struct mcpi_undo {
+    mcpi_undo_member *members;              /* in the order of mcpi_undo_order */
+    size_t n;
+    struct mcpi_undo *more, *items;         /* of properties that are not listed; of items */
+    struct mcpi_undo_link *others;          /* branches: one of these */
+    unsigned mask;                          /* types; 0: any */
+    bool free;                              /* a string may be JSON */
+} mcpi_undo;
+
+typedef struct mcpi_undo_link { mcpi_undo *undo; struct mcpi_undo_link *next; } mcpi_undo_link;
+
+struct mcp_fit {
+    const char *notes;
+    const mcpi_undo *undo;
+    bool strict, wrapped;
+};
+
+static int mcpi_undo_order(const void *a, const void *b)
+{
+    const mcpi_undo_member *x = (const mcpi_undo_member *)a, *y = (const mcpi_undo_member *)b;
+    if (x->sent_len != y->sent_len) return x->sent_len < y->sent_len ? -1 : 1;
+    return memcmp(x->sent, y->sent, x->sent_len);
+}
+
+static void *mcpi_undo_new(mcpi_fitter *f, mcp_arena *a, size_t size)
+{
+    void *p = mcp_arena_alloc(a, size ? size : 1);
+    if (p) memset(p, 0, size);
+    else f->no_memory = true;
+    return p;
+}
+
+static const char *mcpi_undo_text(mcpi_fitter *f, mcp_arena *a, const char *s, size_t n)
+{
+    char *copy = (char *)mcpi_undo_new(f, a, n + 1);
+    if (copy && n) memcpy(copy, s, n);
+    return copy;
+}
+
+static mcpi_undo *mcpi_undo_of(mcpi_fitter *f, mcp_arena *a, const mcpi_fit_node *n);
+
+/* Adds what may stand in any of these places. */
+static void mcpi_undo_any(mcpi_fitter *f, mcp_arena *a, const mcpi_fit_word *w, mcpi_undo **all)
+{
+    const mcpi_fit_slot *s;
+    for (s = w ? w->first : NULL; s && !f->no_memory; s = s->next) {
+        mcpi_undo_link *link;
+        mcpi_undo *u = s->node && s->node->types != MCPI_T_NULL ? mcpi_undo_of(f, a, s->node) : NULL;
+        if (!u) continue;
+        if (!*all && !s->next) { *all = u; return; }        /* the only one */
+        if (!*all && !(*all = (mcpi_undo *)mcpi_undo_new(f, a, sizeof **all))) return;
+        link = (mcpi_undo_link *)mcpi_undo_new(f, a, sizeof *link);
+        if (!link) return;
+        link->undo = u;
+        link->next = (*all)->others;
+        (*all)->others = link;
+    }
+}
+
+static void mcpi_undo_fill(mcpi_fitter *f, mcp_arena *a, const mcpi_fit_node *n, mcpi_undo *u)
+{
+    const mcpi_fit_word *p = mcpi_fit_find(n, MCPI_F_PROPERTIES), *w;
+    const mcpi_fit_slot *s;
+    mcpi_undo_member *m;
+    mcpi_undo *more = NULL, *all = NULL;
+    u->mask = mcpi_fit_mask(n->types);
+    if (u->mask >> MCPI_T_NUMBER & 1) u->mask |= 1u << MCPI_T_INTEGER;
+    u->free = n->free;
+    if (n->branches) { mcpi_undo_any(f, a, n->branches, &all); if (all) *u = *all; }
+    u->members = (mcpi_undo_member *)mcpi_undo_new(f, a, (p ? p->n : 0) * sizeof *u->members);
+    for (s = p ? p->first : NULL; s && !f->no_memory; s = s->next) {
+        m = u->members + u->n++;
+        m->key = mcpi_undo_text(f, a, s->key, s->key_len);
+        m->key_len = s->key_len;
+        m->sent = s->sent && s->sent != s->key ? mcpi_undo_text(f, a, s->sent, strlen(s->sent)) : m->key;
+        m->sent_len = m->sent && m->sent != m->key ? strlen(m->sent) : s->key_len;
+        m->invented = s->invented;
+        if (!s->node) continue;
+        w = mcpi_fit_find(s->node, MCPI_F_ENUM);
+        if (w && w->n == 1) m->only = mcp_json_copy(a, w->values->json);
+        m->undo = mcpi_undo_of(f, a, s->node);
+    }
+    if (f->no_memory) return;
+    if (u->n) qsort(u->members, u->n, sizeof *u->members, mcpi_undo_order);
+    mcpi_undo_any(f, a, mcpi_fit_find(n, MCPI_F_PATTERNS), &more);
+    w = mcpi_fit_find(n, MCPI_F_MORE);
+    if (w && !w->json) mcpi_undo_any(f, a, w, &more);
+    u->more = more;
+    all = NULL;
+    mcpi_undo_any(f, a, mcpi_fit_find(n, MCPI_F_TUPLE), &all);
+    mcpi_undo_any(f, a, mcpi_fit_find(n, MCPI_F_ITEMS), &all);
+    u->items = all;
+}
+
+static mcpi_undo *mcpi_undo_of(mcpi_fitter *f, mcp_arena *a, const mcpi_fit_node *n)
+{
+    mcpi_undo *u;
+    if (n->kept) return n->kept->undo;
+    u = (mcpi_undo *)mcpi_undo_new(f, a, sizeof *u);
+    if (u) mcpi_undo_fill(f, a, n, u);
+    return u;
+}
+
+/* The tree for the way back, with those of the definitions. */
+static const mcpi_undo *mcpi_undo_tree(mcpi_fitter *f, mcp_arena *a, const mcpi_fit_node *root)
+{
+    mcpi_fit_target *t;
+    for (t = f->defs; t; t = t->next_def) t->undo = (mcpi_undo *)mcpi_undo_new(f, a, sizeof *t->undo);
+    for (t = f->defs; t && !f->no_memory; t = t->next_def) mcpi_undo_fill(f, a, t->node, t->undo);
+    return f->no_memory ? NULL : mcpi_undo_of(f, a, root);
+}
+
+static const mcpi_undo_member *mcpi_undo_find(const mcpi_undo *u, const char *key, size_t len)
+{
+    mcpi_undo_member like;
+    if (!u || !u->n) return NULL;
+    memset(&like, 0, sizeof like);
+    like.sent = key;
+    like.sent_len = len;
+    return (const mcpi_undo_member *)bsearch(&like, u->members, u->n, sizeof *u->members, mcpi_undo_order);
+}
+
+/* How well a value fits a branch: by its type, its keys, and the tag that tells variants apart. */
+enum { MCPI_UNDO_BRANCHES = 256, MCPI_UNDO_NESTED = 8 };
+static long mcpi_undo_score(const mcpi_undo *u, const mcp_json *v, int nested)
+{
+    const mcpi_undo_link *link;
+    const mcpi_undo_member *m;
+    long best = -1000000, score;
+    int left = MCPI_UNDO_BRANCHES;
+    if (u->others) {
+        for (link = u->others; link && left-- && nested < MCPI_UNDO_NESTED; link = link->next) {
+            score = mcpi_undo_score(link->undo, v, nested + 1);
+            if (score > best) best = score;
+        }
+        return best;
+    }
+    if (u->mask && !(u->mask >> mcpi_fit_type_of_value(v) & 1)) return best;
+    if (mcp_json_type(v) != MCP_JSON_OBJECT) return u->mask != 0;
+    score = u->mask != 0;
+    mcp_json_each(item, v) {
+        m = mcpi_undo_find(u, item[-1].u.text, item[-1].n);
+        if (!m) score -= 1;
+        else if (m->only && !mcpi_is_container(m->only)) score += mcpi_equal(m->only, item) ? 100 : -1000;
+        else score += 2;
+    }
+    return score;
+}
+
+static const mcpi_undo *mcpi_undo_pick(const mcpi_undo *u, const mcp_json *v)
+{
+    int nested;
+    for (nested = 0; u && u->others && nested < MCPI_UNDO_NESTED; nested++) {
+        const mcpi_undo_link *link = u->others;
+        long most = mcpi_undo_score(link->undo, v, nested), score;
+        int left = MCPI_UNDO_BRANCHES;
+        for (u = link->undo; (link = link->next) != NULL && left--;) {
+            score = mcpi_undo_score(link->undo, v, nested);
+            if (score >= most) { most = score; u = link->undo; }    /* the list is in reverse: of equals the first one */
+        }
+    }
+    return u;
+}
+
+/* A string that is a whole JSON text becomes that. */
+static void mcpi_undo_string(mcp_writer *out, const char *key, const mcp_json *v)
+{
+    mcp_arena a;
+    const mcp_json *parsed;
+    size_t pos = 0;
+    mcp_arena_init(&a, &out->alloc, 0);
+    parsed = mcp_json_parse(&a, v->u.text, v->n, &pos);
+    if (!parsed && pos == MCP_NTS && v->n) mcpi_put_fail(out, MCP_ERR_MEMORY);
+    mcp_put_json(out, key, parsed ? parsed : v);
+    mcp_arena_free(&a);
+}
+
+static void mcpi_undo_write(const mcpi_undo *u, const char *key, const mcp_json *v, mcp_writer *out)
+{
+    u = mcpi_undo_pick(u, v);
+    if (out->status != MCP_OK) return;
+    if (u && u->free && mcp_json_type(v) == MCP_JSON_STRING) mcpi_undo_string(out, key, v);
+    else if (u && mcp_json_type(v) == MCP_JSON_OBJECT) {
+        mcp_put_object(out, key);
+        mcp_json_each(item, v) {
+            const mcpi_undo_member *m = mcpi_undo_find(u, item[-1].u.text, item[-1].n);
+            if (!m) mcpi_undo_write(u->more, item[-1].u.text, item, out);
+            else if (!m->invented || mcp_json_type(item) != MCP_JSON_NULL) mcpi_undo_write(m->undo, m->key, item, out);
+        }
+        mcp_put_end(out);
+    } else if (u && mcp_json_type(v) == MCP_JSON_ARRAY) {
+        mcp_put_array(out, key);
+        mcp_json_each(item, v) mcpi_undo_write(u->items, NULL, item, out);
+        mcp_put_end(out);
+    } else mcp_put_json(out, key, v);
+}
+
+int mcp_schema_unfit(const mcp_fit *f, const mcp_json *args, mcp_writer *out)
+{
+    const mcpi_undo *u = f ? f->undo : NULL;
+    const mcp_json *input = f && f->wrapped ? mcp_json_get(args, "input") : NULL;
+    const mcpi_undo_member *m = input ? mcpi_undo_find(u, "input", 5) : NULL;
+    if (!out) return MCP_ERR_ARGUMENT;
+    if (input) mcpi_undo_write(m ? m->undo : NULL, NULL, input, out);
+    else mcpi_undo_write(u, NULL, args, out);
+    return out->status;
+}
+
+/* -- fitting ----------------------------------------------------------------------------------------------------- */
+
+/* Memory for writers out of an arena, which forgets what is resized. */
+static void *mcpi_fit_resize(void *user, void *p, size_t old_size, size_t new_size)
+{
+    void *moved = new_size ? mcp_arena_alloc((mcp_arena *)user, new_size) : NULL;
+    if (moved && p) memcpy(moved, p, old_size < new_size ? old_size : new_size);
+    return moved;
+}
+
+/* What one try does differently from the next. */
+typedef struct mcpi_fit_try { int profile, depth; bool keep, hard, plain; size_t most; } mcpi_fit_try;
+
+/* One try. The tree, or NULL; the text is in f->out. Nothing stays of the try before. */
+static const mcpi_fit_node *mcpi_fit_run(mcpi_fitter *f, const mcpi_fit_try *t, bool wrapped)
+{
+    mcpi_fitter fresh;
+    mcp_allocator alloc;
+    mcpi_fit_node *root;
+    bool wrap = false;
+    int column, left;
+    memset(&fresh, 0, sizeof fresh);
+    fresh.arena = f->arena;
+    fresh.root = f->root;
+    fresh.d = f->d;
+    fresh.work_max = f->work_max;
+    memcpy(fresh.words, f->words, sizeof f->words);
+    memcpy(fresh.why, f->why, sizeof f->why);
+    *f = fresh;
+    if (!f->arena->fixed) mcp_arena_reset(f->arena);
+    for (column = 0, left = t->profile; left || mcpi_fit_rules[0].cells[column] == ' '; column++)
+        left -= mcpi_fit_rules[0].cells[column] != ' ';
+    f->column = column;
+    f->keep = t->keep;
+    f->hard = t->hard;
+    f->plain = t->plain;
+    f->most = t->most;
+    f->wrapped = wrapped;
+    f->strict = mcpi_fit_cell(f, MCPI_F_STRICT) == 's';
+    f->depth_max = mcpi_fit_cell(f, MCPI_F_DEPTH) == 'x' ? 10 : mcpi_fit_cell(f, MCPI_F_DEPTH) == 'y' ? 30 : MCPI_FIT_DEPTH;
+    if (f->d.max_depth > 0 && f->d.max_depth < f->depth_max) f->depth_max = f->d.max_depth;
+    if (t->depth && t->depth < f->depth_max) f->depth_max = t->depth;
+    if (f->depth_max < 2) f->depth_max = 2;
+    alloc.resize = mcpi_fit_resize;
+    alloc.user = f->arena;
+    mcp_writer_init(&f->out, &alloc, f->d.max_bytes);
+    mcp_writer_init(&f->branch, &alloc, f->d.max_bytes);
+    if (f->hard || mcpi_fit_cell(f, MCPI_F_REFS) == 'o') mcpi_fit_group(f);
+    root = mcpi_fit_tree(f, &wrap);
+    if (wrap) return mcpi_fit_run(f, t, true);
+    if (!root) return NULL;
+    mcpi_fit_write(f, &f->out, root, NULL);
+    if (f->out.status == MCP_ERR_LIMIT) f->over = true;
+    else if (!mcp_writer_text(&f->out, NULL)) f->no_memory = true;
+    return mcpi_fit_stopped(f) ? NULL : root;
+}
+
+/* Do the definitions that were kept lead in a circle? Those that no other leads to are taken away, again and again. */
+static bool mcpi_fit_has_circle(mcpi_fitter *f)
+{
+    mcpi_fit_target *t, *free = NULL, *next;
+    size_t left = 0;
+    for (t = f->defs; t; t = t->next_def) {
+        left++;
+        if (!t->led) { t->group = free; free = t; }         /* the groups have done their duty */
+    }
+    for (; free; left--) {
+        const mcpi_fit_active *a;
+        t = free;
+        free = t->group;
+        for (a = t->leads; a; a = a->next) {
+            next = a->target;
+            if (!--next->led) { next->group = free; free = next; }
+        }
+    }
+    return left != 0;
+}
+
+/* About how many bytes a value has when it is written. */
+static size_t mcpi_fit_weight(const mcp_json *v)
+{
+    size_t i, n = mcpi_fit_span(v), bytes = 0;
+    for (i = 0; i < n; i++) bytes += (mcpi_has_text(v + i) || v[i].tag & MCPI_KEY ? v[i].n : 0) + 3;
+    return bytes;
+}
+
+/* The best of the ways to say references: written out where they stand; if that is too long, with cycles cut early; or
+   kept, where the profile can and the text would be twice as long without. NULL: over the budget, or strictness is lost. */
+static const mcpi_fit_node *mcpi_fit_best(mcpi_fitter *f, mcpi_fit_try *t)
+{
+    const mcpi_fit_node *root = mcpi_fit_run(f, t, false);
+    bool good = root != NULL, cyclic = f->cyclic;
+    size_t len = f->out.len;
+    if (f->no_memory || !f->refs) return root;
+    if (mcpi_fit_cell(f, MCPI_F_REFS) != '-') {
+        t->keep = true;
+        root = mcpi_fit_run(f, t, false);
+        if (f->no_memory || (root && (cyclic ? mcpi_fit_has_circle(f) : !good || len > 2 * f->out.len))) return root;
+        t->keep = false;
+    } else if (good && !(f->cyclic && len > 2 * mcpi_fit_weight(f->root))) return root;
+    else t->hard = true;
+    root = mcpi_fit_run(f, t, false);
+    if (root || !good || f->no_memory || !t->hard) return root;
+    t->hard = false;
+    return mcpi_fit_run(f, t, false);
+}
+
+/* A try that cuts. What is left of a schema may be said strictly, though the whole could not. */
+static const mcpi_fit_node *mcpi_fit_cut_down(mcpi_fitter *f, mcpi_fit_try *t, int strict)
+{
+    mcpi_fit_try again = *t;
+    const mcpi_fit_node *root = mcpi_fit_run(f, t, false);
+    if (!root || strict < 0 || f->no_memory) return root;
+    again.profile = strict;
+    root = mcpi_fit_run(f, &again, false);
+    return root || f->no_memory ? root : mcpi_fit_run(f, t, false);
+}
+
+/* Tries until the result is within its budget. */
+static const mcpi_fit_node *mcpi_fit_within(mcpi_fitter *f, mcpi_fit_try *t)
+{
+    static const unsigned char depths[] = { 16, 8, 6, 5, 4, 3, 2 };
+    const mcpi_fit_node *root = mcpi_fit_best(f, t);
+    int strict = -1;
+    size_t i;
+    if (!root && f->strict && !f->no_memory) {              /* what is not said whole is not said strictly */
+        if (!f->why[0]) memcpy(f->why, "over the budget", 16);
+        strict = t->profile;
+        t->profile = strict == MCP_OPENAI_STRICT ? MCP_OPENAI : MCP_DEEPSEEK;
+        t->keep = t->hard = false;
+        root = mcpi_fit_best(f, t);
+    }
+    if (root || f->no_memory) return root;
+    t->hard = true;
+    t->keep = false;
+    for (i = 0; i < sizeof depths; i++) {
+        t->depth = depths[i];
+        root = mcpi_fit_cut_down(f, t, strict);
+        if (root || f->no_memory) return root;
+    }
+    t->plain = true;
+    for (t->most = f->d.max_nodes; t->most; t->most -= t->most / 4 + 1) {
+        root = mcpi_fit_cut_down(f, t, strict);
+        if (root || f->no_memory) return root;
+    }
+    f->root = &mcpi_fit_null;
+    f->d.max_bytes = 0;
+    f->d.max_nodes = 1;
+    return mcpi_fit_cut_down(f, t, strict);
+}
+
+/* Moves what is to stay to the caller's arena and writer. */
+static const mcp_fit *mcpi_fit_keep(mcpi_fitter *f, const mcpi_fit_try *t, const mcpi_fit_node *root, mcp_arena *a, mcp_writer *out)
+{
+    mcp_fit *fit = (mcp_fit *)mcpi_undo_new(f, a, sizeof *fit);
+    if (!fit || !root) return NULL;
+    f->place = &f->top;
+    if (f->why[0] && !f->strict) mcpi_fit_report(f, "strictness is not possible: %s", f->why);
+    if (t->depth) mcpi_fit_report(f, "over the budget of %z nodes and %z bytes: cut at depth %d", f->d.max_nodes, f->d.max_bytes, t->depth);
+    if (t->plain) mcpi_fit_report(f, "over the budget: without descriptions");
+    if (f->unsaid) mcpi_fit_report(f, "and %z more", f->unsaid);
+    fit->notes = f->said ? mcpi_undo_text(f, a, f->said, f->said_len) : "";
+    fit->strict = f->strict;
+    fit->wrapped = f->wrapped;
+    if (f->changed) fit->undo = mcpi_undo_tree(f, a, root);
+    if (f->no_memory) return NULL;
+    mcpi_put_splice(out, NULL, f->out.buf, f->out.len);
+    return out->status == MCP_OK ? fit : NULL;
+}
+
+const mcp_fit *mcp_schema_fit(mcp_arena *a, const mcp_json *schema, const mcp_fit_desc *d, mcp_writer *out)
+{
+    mcpi_fitter f;
+    mcpi_fit_try t;
+    mcp_arena scratch;
+    const mcp_fit *fit;
+    if (!a || !out || out->status != MCP_OK) return NULL;
+    memset(&f, 0, sizeof f);
+    memset(&t, 0, sizeof t);
+    mcp_arena_init(&scratch, &a->alloc, 0);
+    f.arena = a->fixed ? a : &scratch;
+    f.root = schema ? schema : &mcpi_fit_null;
+    if (d) f.d = *d;
+    if (!f.d.max_nodes) f.d.max_nodes = 20000;
+    if (!f.d.max_bytes) f.d.max_bytes = 262144;
+    f.work_max = 16 * mcpi_fit_span(f.root) + 64 * f.d.max_nodes;
+    t.profile = (unsigned)f.d.profile <= MCP_LLAMACPP ? (int)f.d.profile : MCP_GENERIC;
+    mcpi_fit_learn_words(&f);
+    fit = mcpi_fit_keep(&f, &t, mcpi_fit_within(&f, &t), a, out);
+    mcp_arena_free(&scratch);
+    return fit;
+}
+
+const char *mcp_fit_notes(const mcp_fit *f)
+{
+    return f ? f->notes : "";
+}
+
+bool mcp_fit_strict(const mcp_fit *f)
+{
+    return f && f->strict;
+}
 #endif /* MCP_NO_SANITIZE */
 /* ============================================================================================================== *
  * >>name  digests, and the names that models see                                                                 *
@@ -5755,8 +12280,8 @@ bool mcp_name_split(const char *name, const char **server, size_t *server_len, c
     return true;
 }
 
-/* Where it fails behind a *, that * takes one byte more; the last * is enough to go back to. Names are short, so this is
-   linear in the pattern. */
+/* Where it fails behind a *, that * takes one byte more; the last * is enough to go back to. Names are short, so this
+   is linear in the pattern. */
 bool mcp_name_match(const char *pattern, const char *name)
 {
     const char *star = NULL, *from = NULL;
@@ -5773,9 +12298,9 @@ bool mcp_name_match(const char *pattern, const char *name)
 
 /* -- a tree of strings ------------------------------------------------------------------------------------------- */
 /* Names come from strangers, who could choose them so that a hash table becomes a list. A crit-bit tree has no such
-   weakness: it forks at the bits in which keys differ, so a look-up takes at most a step for each bit of the key and one
-   comparison, whatever else is in it. Each key brings along the fork that it needs; n keys use n - 1 of them. A key is
-   one string or two in a row. */
+   weakness: it forks at the bits in which keys differ, so a look-up takes at most a step for each bit of the key and
+   one comparison, whatever else is in it. Each key brings along the fork that it needs; n keys use n - 1 of them. A
+   key is one string or two in a row. */
 
 typedef struct mcpi_key { const char *a, *b; size_t an, bn; } mcpi_key;
 typedef struct mcpi_link { struct mcpi_leaf *to; bool fork; } mcpi_link;        /* to its key, or to its fork */
@@ -5863,6 +12388,7 @@ typedef struct mcpi_name {
     mcp_name pub;                           /* first; points into `text` and behind it */
     mcpi_leaf by_name, by_pair;
     struct mcpi_name *prev, *next;          /* in the order they came */
+    void *user;                             /* of >>calling: its tool */
     unsigned level;
     bool plain;
     char text[MCP_NAME_MAX + 1];            /* then server NUL tool NUL */
@@ -6019,14 +12545,16 @@ const mcp_name *mcp_names_find(mcp_names *n, const char *name)
             !mcpi_name_like(name, x->pub.tool)) continue;
         if (++fit > LISTED) continue;
         if (found) {
-            if (fit == 2) used = mcpi_say(n->error, sizeof n->error, "\"%.*s\" could be %s", (int)SHOWN, name, found->text);
+            if (fit == 2) used = mcpi_say(n->error, sizeof n->error, "\"%.*s\" could be %s", (int)SHOWN, name,
+                                          found->text);
             used += mcpi_say(n->error + used, sizeof n->error - used, ", %s", x->text);
         }
         found = x;
     }
     if (fit == 1) return &found->pub;
-    if (!fit) mcpi_say(n->error, sizeof n->error, "There is no tool \"%.*s\". Call one that there is, by its exact name.",
-                       (int)SHOWN, name);
+    if (!fit)
+        mcpi_say(n->error, sizeof n->error, "There is no tool \"%.*s\". Call one that there is, by its exact name.",
+                 (int)SHOWN, name);
     else {
         if (fit > LISTED) used += mcpi_say(n->error + used, sizeof n->error - used, " and %z more", fit - LISTED);
         mcpi_say(n->error + used, sizeof n->error - used, ". Call one of them by its exact name.");
@@ -6098,6 +12626,10 @@ typedef struct mcpi_feature {
     int ttl_ms, scope;
     mcp_req_fn fn, complete;
     void *user;
+#ifndef MCP_NO_VALIDATE
+    mcp_arena schemas;                      /* a tool's, compiled */
+    const mcp_schema *input, *output;       /* NULL: none, or they are trusted */
+#endif
 } mcpi_feature;
 
 typedef struct mcpi_list {
@@ -6231,6 +12763,9 @@ struct mcp_server {
     char *meta; size_t meta_len;            /* {"io.modelcontextprotocol/serverInfo":{...}} */
     const mcp_json *caps, *empty;           /* declared capabilities; {} */
     mcp_arena fixed;                        /* holds both */
+#ifndef MCP_NO_VALIDATE
+    mcp_arena check;                        /* scratch of checks */
+#endif
 
     mcpi_map methods, watches;
     mcpi_watch *updates;                    /* watches whose change is to be told */
@@ -6345,6 +12880,9 @@ static void mcpi_feature_release(mcp_server *s, mcpi_feature *x)
     mcpi_strfree(&s->alloc, x->text);
     mcpi_free(&s->alloc, x->required, x->required_len);
     mcpi_free(&s->alloc, x->data, x->data_len + 1);
+#ifndef MCP_NO_VALIDATE
+    mcp_arena_free(&x->schemas);
+#endif
     mcpi_strfree(&s->alloc, x->about);
     mcpi_strfree(&s->alloc, (char *)(uintptr_t)x->named.name);
     mcpi_free(&s->alloc, x, sizeof *x);
@@ -6660,6 +13198,51 @@ static int mcpi_send_body(mcp_req *r)
     return mcpi_send_typed(r, "\"complete\"");
 }
 
+#ifndef MCP_NO_VALIDATE
+/* The scratch of checks is kept, but not after an outlier. */
+static int mcpi_check(mcp_server *s, const mcp_schema *schema, const mcp_json *v, mcp_writer *lines)
+{
+    enum { KEPT = 256 * 1024 };
+    int status = schema->check(schema, v, &s->check, NULL, 0, true);
+    if (status != MCP_OK && lines) status = schema->check(schema, v, &s->check, lines, 0, true);
+    if (lines && lines->status != MCP_OK) status = lines->status;
+    if (s->check.total > KEPT) mcp_arena_free(&s->check);
+    return status;
+}
+
+/* Does structured content, as a value or as text, fit what its tool promises? Neither: there is none. If not, that is a
+   fault of this program: r has been answered with an error. */
+static int mcpi_check_output(mcp_req *r, const mcp_json *v, const char *text, size_t n)
+{
+    const mcp_schema *output = r->feature ? r->feature->output : NULL;
+    mcp_writer lines;
+    char why[480];
+    int status = MCP_ERR_INVALID;
+    if (!output) return MCP_OK;
+    mcp_writer_init(&lines, &r->s->alloc, 0);
+    mcp_arena_reset(&r->s->check);
+    if (text) v = mcp_json_parse(&r->s->check, text, n, NULL);
+    if (v) status = mcpi_check(r->s, output, v, &lines);
+    else if (text) status = MCP_ERR_MEMORY;
+    if (status != MCP_OK) {
+        const char *what = !v && !text ? "there is none" : mcp_strerror(status);
+        mcpi_say(why, sizeof why, "tool \"%.*s\": its structured content does not fit outputSchema: %.*s", 64,
+                 r->feature->named.name, lines.len ? (int)(lines.len < 400 ? lines.len : 400) : 400,
+                 lines.len ? lines.buf : what);
+        mcpi_server_log(r->s, 0, why);
+        mcpi_refuse(r, MCPI_INTERNAL_ERROR, why);
+    }
+    mcp_writer_free(&lines);
+    return status;
+}
+#else
+static int mcpi_check_output(mcp_req *r, const mcp_json *v, const char *text, size_t n)
+{
+    (void)r; (void)v; (void)text; (void)n;
+    return MCP_OK;
+}
+#endif
+
 /* A tool result always has content: structured content stands there as text, too. */
 static void mcpi_put_content_of(mcp_req *r, mcp_writer *w, const mcp_json *structured)
 {
@@ -6690,7 +13273,11 @@ static int mcpi_send_value(mcp_req *r, const mcp_json *v)
     bool own_type = mcp_json_get(v, "resultType") != NULL;
     bool content = !mcpi_is_kind(r, MCPI_TOOLS) || mcp_json_get(v, "content");
     mcpi_place p;
-    int rc;
+    int rc = MCP_OK;
+    if (!mcp_json_bool(mcp_json_get(v, "isError"), false) &&
+        (!own_type || mcpi_is(mcp_json_get(v, "resultType"), "complete")))
+        rc = mcpi_check_output(r, mcp_json_get(v, "structuredContent"), NULL, 0);
+    if (rc != MCP_OK) return rc;
     p = mcpi_answer_begin(r->stream, r->batch, r->id);
     w = p.w;
     mcp_put_object(w, "result");
@@ -6942,9 +13529,11 @@ static int mcpi_done(mcp_req *r, bool is_error)
     if (rc != MCP_OK) return rc;
     w = mcpi_pieces(r, &rc);
     if (!w) return rc;
+    if (!r->structured && !is_error && (rc = mcpi_check_output(r, NULL, NULL, 0)) != MCP_OK) return rc;
     if (r->structured) {
         text = mcp_writer_text(&r->extra, &n);
         if (!text) w->status = r->extra.status != MCP_OK ? r->extra.status : MCP_ERR_ARGUMENT;
+        else if (!is_error && (rc = mcpi_check_output(r, NULL, text, n)) != MCP_OK) return rc;
         else if (!content) (void)mcp_req_add_text(r, text, n);
     }
     mcp_put_end(w);
@@ -6973,6 +13562,7 @@ static int mcpi_only_text(mcp_req *r, const char *text, size_t len, bool is_erro
         (void)mcp_req_add_text(r, text, len);
         return mcpi_done(r, false);
     }
+    if (!is_error && (rc = mcpi_check_output(r, NULL, NULL, 0)) != MCP_OK) return rc;
     p = mcpi_answer_begin(r->stream, r->batch, r->id);
     MCPI_PUT_LITERAL(p.w, ",\"result\":{\"content\":[{\"type\":\"text\",\"text\":");
     mcpi_put_quoted(p.w, 0, text ? text : "", len, 0, false);
@@ -7846,15 +14436,28 @@ static bool mcpi_req_call(mcp_req *r, int kind, const char *unknown)
 }
 
 /* Are the arguments what the tool's schema asks for? false: r has been answered with a result that the model can act
-   on. For now what every schema has: the required members. */
+   on, a line for each fault. */
 static bool mcpi_check_args(mcp_req *r)
 {
-    const char *missing = mcpi_missing(r);
+#ifndef MCP_NO_VALIDATE
+    mcp_writer lines;
+    int status;
+    if (!r->feature->input) return true;
+    mcp_writer_init(&lines, &r->s->alloc, 0);
+    mcp_arena_reset(&r->s->check);
+    status = mcpi_check(r->s, r->feature->input, r->args, &lines);
+    if (status == MCP_ERR_MEMORY) mcpi_refuse(r, MCPI_INTERNAL_ERROR, "out of memory");
+    else if (status != MCP_OK) (void)mcpi_only_text(r, lines.buf, lines.len, true);
+    mcp_writer_free(&lines);
+    return status == MCP_OK;
+#else
+    const char *missing = r->s->d.trust_arguments ? NULL : mcpi_missing(r);
     char text[256];
     if (!missing) return true;
     mcpi_say(text, sizeof text, "$: \"%s\" is required", missing);
     (void)mcpi_only_text(r, text, MCP_NTS, true);
     return false;
+#endif
 }
 
 static void mcpi_do_tools_call(mcp_req *r)
@@ -7937,11 +14540,6 @@ static void mcpi_template_fit(const mcpi_part *part, int parts, const char *uri,
             if (fits) can[i] |= (uint64_t)1 << k;
         }
     }
-}
-
-static int mcpi_hex(char c)
-{
-    return c >= '0' && c <= '9' ? c - '0' : (c | 32) >= 'a' && (c | 32) <= 'f' ? (c | 32) - 'a' + 10 : -1;
 }
 
 /* Keeps what stands for a variable, percent-decoded: MCP_OK or MCP_ERR_MEMORY. A NUL would cut it where the program
@@ -9671,6 +16269,9 @@ static mcpi_feature *mcpi_feature_begin(mcpi_decl *f, mcp_server *s, int kind, c
     x->kind = kind;
     x->uses = 1;
     x->fn = fn;
+#ifndef MCP_NO_VALIDATE
+    mcp_arena_init(&x->schemas, &s->alloc, 0);
+#endif
     return x;
 }
 
@@ -9802,6 +16403,26 @@ static int mcpi_feature_end(mcpi_decl *f, mcpi_feature *x)
     return mcpi_stick(s, f->status);
 }
 
+#ifndef MCP_NO_VALIDATE
+/* Compiles a schema of a tool's, and logs what of it is not enforced. NULL: there is none, or it is refused. */
+static const mcp_schema *mcpi_decl_compile(mcpi_decl *f, mcpi_feature *x, const char *key, const char *json)
+{
+    const mcp_json *v = json ? mcp_json_copy(&x->schemas, mcpi_decl_parse(f, &f->arena, key, json, MCP_JSON_OBJECT)) : NULL;
+    const char *why = mcp_strerror(MCP_ERR_MEMORY), *line, *end;
+    const mcp_schema *schema;
+    char text[640];
+    int status = MCP_ERR_MEMORY;
+    if (!json || f->status != MCP_OK) return NULL;
+    schema = v ? mcpi_schema_compile(&x->schemas, v, &why, &status) : NULL;
+    if (!schema) f->status = mcpi_server_fail(f->s, status, "%s: %s%s%s", f->whose, key, *why == '#' ? "" : ": ", why);
+    for (line = mcp_schema_notes(schema); (end = strchr(line, '\n')) != NULL; line = end + 1) {
+        mcpi_say(text, sizeof text, "%s: %s%.*s", f->whose, key, (int)(end - line), line);
+        mcpi_server_log(f->s, 1, text);
+    }
+    return schema;
+}
+#endif
+
 static const char mcpi_sure[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-.";
 
 int mcp_server_tool(mcp_server *s, const mcp_tool *t)
@@ -9822,7 +16443,13 @@ int mcp_server_tool(mcp_server *s, const mcp_tool *t)
         mcpi_decl_json(&f, "annotations", t->annotations, MCP_JSON_OBJECT);
         mcpi_decl_looks(&f, t->icons, t->meta);
         mcpi_decl_extra(&f, t->extra);
+#ifndef MCP_NO_VALIDATE
+        (void)schema;
+        if (!s->d.trust_arguments) x->input = mcpi_decl_compile(&f, x, "inputSchema", t->input_schema);
+        if (!s->d.trust_results) x->output = mcpi_decl_compile(&f, x, "outputSchema", t->output_schema);
+#else
         mcpi_feature_required(&f, x, mcp_json_get(schema, "required"));
+#endif
     }
     return mcpi_feature_end(&f, x);
 }
@@ -10029,6 +16656,9 @@ static bool mcpi_server_fill(mcp_server *s, const mcp_server_desc *d)
 {
     int kind;
     mcp_arena_init(&s->fixed, &s->alloc, 0);
+#ifndef MCP_NO_VALIDATE
+    mcp_arena_init(&s->check, &s->alloc, 0);
+#endif
     s->empty = mcp_json_parse(&s->fixed, "{}", 2, NULL);
     if (!s->empty || !mcpi_describe(s, d)) return false;
     if (d->state_key) s->state_key = mcpi_strdup(&s->alloc, (const char *)d->state_key, s->d.state_key_size);
@@ -10145,6 +16775,9 @@ static void mcpi_server_destroy(mcp_server *s)
     }
     mcpi_free(&a, s->state_key, s->d.state_key_size + 1);
     mcp_arena_free(&s->fixed);
+#ifndef MCP_NO_VALIDATE
+    mcp_arena_free(&s->check);
+#endif
     mcpi_strfree(&a, s->info);
     mcpi_strfree(&a, s->meta);
     mcpi_strfree(&a, s->instructions);
@@ -10574,6 +17207,9 @@ typedef struct mcpi_call {
     bool (*each)(const mcp_json *item, void *user);
     mcp_reply_fn fn;
     void *user;
+#ifndef MCP_NO_VALIDATE
+    const mcp_schema *output;
+#endif
     char *text; size_t cap, len[MCPI_PARTS];    /* the parts, if kept; ASK: see mcpi_ask_new */
     int pages, lap, lap_len; uint64_t seen;     /* pages so far, and one that later ones are compared with */
     struct mcpi_uris *uris; size_t place;   /* a legacy subscription: its URIs; a request for one of them: which */
@@ -11456,6 +18092,9 @@ static mcp_id mcpi_client_send(mcp_client *c, const mcp_call *call, mcpi_level *
     k->known = mcpi_word_of(mcpi_client_methods, mcpi_call_method(call));
     k->log_level = call->log_level ? 1 + mcpi_word_of(mcpi_levels, call->log_level) : 0;
     k->waiter = waiter;
+#ifndef MCP_NO_VALIDATE
+    k->output = call->tool ? call->output : NULL;
+#endif
     k->on_progress = call->on_progress;
     k->each = call->each;
     k->fn = call->fn;
@@ -12300,6 +18939,31 @@ static bool mcpi_call_is_optional(const mcpi_call *k)
     return k->each && !k->pages && k->known > MCPI_METHOD_LISTS && k->known < MCPI_METHOD_LISTEN;
 }
 
+#ifndef MCP_NO_VALIDATE
+/* Does a tool's result fit the schema that the program has of it? If not, why. */
+static int mcpi_call_check(mcp_client *c, const mcpi_call *k, const mcp_json *result, mcp_arena *a, const char **why)
+{
+    const mcp_json *v = mcp_json_get(result, "structuredContent");
+    mcp_writer lines;
+    char *copy;
+    int status;
+    if (!k->output || mcp_json_bool(mcp_json_get(result, "isError"), false)) return MCP_OK;
+    *why = "the result has no structuredContent";
+    if (!v) return MCP_ERR_INVALID;
+    mcp_writer_init(&lines, &c->d.alloc, 0);
+    status = k->output->check(k->output, v, a, &lines, 0, true);
+    *why = mcp_strerror(status);
+    copy = lines.len ? (char *)mcp_arena_alloc(a, lines.len + 1) : NULL;
+    if (copy) {
+        memcpy(copy, lines.buf, lines.len);
+        copy[lines.len] = 0;
+        *why = copy;
+    }
+    mcp_writer_free(&lines);
+    return status == MCP_OK ? MCP_OK : MCP_ERR_INVALID;
+}
+#endif
+
 /* An answer to a call, valid or not. What it says is taken as it is, and an error object that lacks its
    code or its message is still an error: the one thing that must not happen is that the request stays
    open. */
@@ -12323,6 +18987,10 @@ static void mcpi_call_answer(mcp_client *c, mcpi_call *k, const mcp_msg *m, mcp_
         } else if (!type || mcpi_is(type, "complete")) status = MCP_OK;
         if (status == MCP_OK && in_frame) mcpi_kept_add(c, k, m->result);
         if (status == MCP_OK && k->each && !mcpi_call_page(c, k, m->result)) return;
+#ifndef MCP_NO_VALIDATE
+        if (status == MCP_OK) status = mcpi_call_check(c, k, m->result, a, &why);
+        if (status == MCP_ERR_INVALID) r.message = why;
+#endif
     } else if (m->kind == MCP_MSG_ERROR) {
         status = MCP_ERR_PEER;
         r.code = mcpi_error_code(m->error);
@@ -12340,7 +19008,7 @@ static void mcpi_call_answer(mcp_client *c, mcpi_call *k, const mcp_msg *m, mcp_
         }
     }
     r.status = status;
-    if (status == MCP_OK || status == MCP_ERR_PEER) mcpi_call_end(c, k, &r, in_frame);
+    if (status == MCP_OK || status == MCP_ERR_PEER || status == MCP_ERR_INVALID) mcpi_call_end(c, k, &r, in_frame);
     else mcpi_call_fail(c, k, status, why);
 }
 
@@ -13807,6 +20475,680 @@ mcp_poster *mcp_client_poster(mcp_client *c)
 /* ============================================================================================================== *
  * >>calling  tools for models, and what models call                                                              *
  * ============================================================================================================== */
+/* A toolbox keeps for each server what its list of tools has become: the fitted schema as text, and the record of the
+   fitting, by which arguments find their way back. Names are kept in the table of >>name; an entry there points at its
+   tool here. A list that comes again is made ready beside the old one and takes its place when all of it is there: its
+   names stay, and a failure changes nothing.
+
+   The five forms differ in how a tool, a call and a result are wrapped; what is inside is made once for all. */
+
+typedef struct mcpi_tool {
+    struct mcpi_toolset *set;
+    mcpi_name *name;                        /* NULL: left out */
+    void *was;                              /* what the name pointed at, until the list is complete */
+    const char *tool, *description, *notes; /* description: NULL none */
+    const char *schema; size_t schema_len;
+    const mcp_fit *fit;
+    bool added, strict;
+} mcpi_tool;
+
+typedef struct mcpi_toolset {
+    mcpi_leaf by_server;                    /* first; its key is the name, with its NUL */
+    struct mcpi_toolset *prev, *next;
+    mcp_arena arena;                        /* all that follows */
+    mcpi_tool *tools;
+    size_t count;
+} mcpi_toolset;
+
+struct mcp_toolbox {
+    mcp_toolbox_desc d;
+    mcp_names *names;
+    mcpi_link by_server;
+    mcpi_toolset *first, *last;
+    mcp_writer scratch;                     /* a schema, or arguments */
+    char *text; size_t text_cap;            /* of a result */
+};
+
+mcp_toolbox *mcp_toolbox_new(const mcp_toolbox_desc *d)
+{
+    static const unsigned char own[] = { MCP_GENERIC, MCP_OPENAI, MCP_ANTHROPIC, MCP_GEMINI, MCP_GEMINI_JSON };
+    mcp_toolbox *b = (mcp_toolbox *)mcpi_zalloc(d ? &d->alloc : NULL, sizeof *b);
+    if (!b) return NULL;
+    if (d) b->d = *d;
+    if ((unsigned)b->d.form >= sizeof own) b->d.form = MCP_FORM_OPENAI;
+    if (b->d.fit.profile == MCP_GENERIC) b->d.fit.profile = (mcp_profile)own[b->d.form];
+    if (!b->d.max_text) b->d.max_text = 100000;
+    if (!b->d.max_images) b->d.max_images = 5000000;
+    mcp_writer_init(&b->scratch, &b->d.alloc, 0);
+    b->names = mcp_names_new(&b->d.alloc);
+    if (b->names) return b;
+    mcpi_free(&b->d.alloc, b, sizeof *b);
+    return NULL;
+}
+
+static void mcpi_toolset_free(mcp_toolbox *b, mcpi_toolset *set)
+{
+    mcp_arena_free(&set->arena);
+    mcpi_free(&b->d.alloc, set, sizeof *set + set->by_server.key.an);
+}
+
+void mcp_toolbox_free(mcp_toolbox *b)
+{
+    mcp_allocator a;
+    if (!b) return;
+    a = b->d.alloc;
+    while (b->first) {
+        mcpi_toolset *set = b->first;
+        b->first = set->next;
+        mcpi_toolset_free(b, set);
+    }
+    mcp_names_free(b->names);
+    mcp_writer_free(&b->scratch);
+    mcpi_free(&a, b->text, b->text_cap);
+    mcpi_free(&a, b, sizeof *b);
+}
+
+static mcpi_toolset *mcpi_toolset_find(const mcp_toolbox *b, const char *server)
+{
+    mcpi_key k;
+    k.a = k.b = server;
+    k.an = strlen(server) + 1;
+    k.bn = 0;
+    return (mcpi_toolset *)(void *)mcpi_tree_find(&b->by_server, &k);
+}
+
+/* -- tools ------------------------------------------------------------------------------------------------------- */
+
+static const char *mcpi_arena_text(mcp_arena *a, const char *s)
+{
+    size_t n = strlen(s) + 1;
+    char *copy = (char *)mcp_arena_alloc(a, n);
+    if (copy) memcpy(copy, s, n);
+    return copy;
+}
+
+/* s, and a line more, in the arena; NULL: no memory (or s was NULL). */
+static const char *mcpi_note(mcp_arena *a, const char *s, const char *line)
+{
+    size_t n = s ? strlen(s) : 0, size = n + strlen(line) + 2;
+    char *both = s ? (char *)mcp_arena_alloc(a, size) : NULL;
+    if (both) mcpi_say(both, size, "%s%s%s", s, n && s[n - 1] != '\n' ? "\n" : "", line);
+    return both;
+}
+
+/* At most `max` code points of s (0: all), with an ellipsis if that is not all of it. */
+static const char *mcpi_shortened(mcp_arena *a, const char *s, size_t max)
+{
+    size_t n = strlen(s), keep = max ? mcpi_text_cut(s, n, max) : n;
+    char *copy = keep < n ? (char *)mcp_arena_alloc(a, keep + sizeof MCPI_FIT_ELLIPSIS) : NULL;
+    if (keep == n) return s;
+    if (copy) mcpi_say(copy, keep + sizeof MCPI_FIT_ELLIPSIS, "%.*s" MCPI_FIT_ELLIPSIS, (int)keep, s);
+    return copy;
+}
+
+static const char *mcpi_tool_text(const mcp_json *v, const char *key)
+{
+    const char *s = mcp_json_str(mcp_json_get(v, key), "");
+    return *s ? s : NULL;
+}
+
+/* Why an entry of a list is no tool that can be called, or NULL. */
+static const char *mcpi_tool_refused(const mcp_json *v)
+{
+    const mcp_json *name = mcp_json_get(v, "name");
+    if (mcp_json_type(v) != MCP_JSON_OBJECT) return "left out: it is no object";
+    if (mcp_json_type(name) != MCP_JSON_STRING || !mcp_json_size(name)) return "left out: it has no name";
+    return strlen(mcp_json_str(name, "")) == mcp_json_size(name) ? NULL : "left out: its name holds a NUL";
+}
+
+/* The schema of v for the provider, as text in the arena. MCP_OK, also when v has to be left out: t->notes then says
+   why, and t->schema is NULL. */
+static int mcpi_tool_fit(mcp_toolbox *b, mcpi_tool *t, const mcp_json *v)
+{
+    mcp_arena *a = &t->set->arena;
+    char *copy;
+    mcp_writer_reset(&b->scratch);
+    t->fit = mcp_schema_fit(a, mcp_json_get(v, "inputSchema"), &b->d.fit, &b->scratch);
+    if (b->scratch.status == MCP_ERR_MEMORY || (!t->fit && b->scratch.status == MCP_OK)) return MCP_ERR_MEMORY;
+    if (!t->fit || !mcp_writer_text(&b->scratch, NULL)) {
+        t->notes = "left out: its schema is too large";
+        return MCP_OK;
+    }
+    t->notes = mcp_fit_notes(t->fit);
+    t->strict = mcp_fit_strict(t->fit);
+    copy = (char *)mcp_arena_alloc(a, b->scratch.len);
+    if (!copy) return MCP_ERR_MEMORY;
+    memcpy(copy, b->scratch.buf, b->scratch.len);
+    t->schema = copy;
+    t->schema_len = b->scratch.len;
+    return MCP_OK;
+}
+
+/* What a provider is told of the tool: its description, or its title, or where there has to be something, its name. */
+static const char *mcpi_tool_describe(const mcp_toolbox *b, mcpi_tool *t, const mcp_json *v)
+{
+    const char *s = mcpi_tool_text(v, "description"), *cut;
+    if (!s) s = mcpi_tool_text(v, "title");
+    if (!s) s = mcpi_tool_text(mcp_json_get(v, "annotations"), "title");
+    if (!s && b->d.fit.profile != MCP_BEDROCK && b->d.form < MCP_FORM_GEMINI) return "";
+    if (!s) {
+        s = t->tool;
+        t->notes = mcpi_note(&t->set->arena, t->notes, "it has no description: its name stands there");
+    }
+    cut = mcpi_shortened(&t->set->arena, s, b->d.max_description);
+    if (cut && cut != s) t->notes = mcpi_note(&t->set->arena, t->notes, "its description is cut");
+    return cut == s ? mcpi_arena_text(&t->set->arena, s) : cut;
+}
+
+/* Makes one tool ready. What it needs of v is copied. */
+static int mcpi_tool_make(mcp_toolbox *b, mcpi_tool *t, const mcp_json *v)
+{
+    mcp_arena *a = &t->set->arena;
+    const char *server = t->set->by_server.key.a;
+    t->tool = mcpi_arena_text(a, mcp_json_str(mcp_json_get(v, "name"), ""));
+    if (!t->tool) return MCP_ERR_MEMORY;
+    t->notes = mcpi_tool_refused(v);
+    if (t->notes) return MCP_OK;
+    t->name = mcpi_names_by_pair(b->names, server, t->tool);
+    if (t->name && t->name->user && ((mcpi_tool *)t->name->user)->set == t->set) {
+        t->name = NULL;
+        t->notes = "left out: an earlier one of this list has the same name";
+        return MCP_OK;
+    }
+    if (mcpi_tool_fit(b, t, v) != MCP_OK) { t->name = NULL; return MCP_ERR_MEMORY; }
+    if (!t->schema) { t->name = NULL; return MCP_OK; }
+    if (!t->name) t->added = (t->name = mcpi_names_add(b->names, server, t->tool)) != NULL;
+    if (!t->name) return MCP_ERR_MEMORY;
+    t->was = t->name->user;
+    t->name->user = t;
+    t->description = mcpi_tool_describe(b, t, v);
+    if (!t->name->plain)
+        t->notes = mcpi_note(a, t->notes, "its name is altered: providers take A-Z a-z 0-9 _ - and 64 bytes in all");
+    return t->description && t->notes ? MCP_OK : MCP_ERR_MEMORY;
+}
+
+/* Lets go of the names that point at the tools of a set; `undo`: as if it had never been. */
+static void mcpi_toolset_leave(mcp_toolbox *b, mcpi_toolset *set, bool undo)
+{
+    size_t i;
+    for (i = 0; i < set->count; i++) {
+        mcpi_tool *t = &set->tools[i];
+        if (!t->name || t->name->user != t) continue;       /* a newer tool has taken it over */
+        if (undo && !t->added) t->name->user = t->was;
+        else mcpi_names_drop(b->names, t->name);
+    }
+}
+
+/* The same name, and the same place in the row, as the one that goes. */
+static void mcpi_toolset_enter(mcp_toolbox *b, mcpi_toolset *set, mcpi_toolset *old)
+{
+    if (old) mcpi_tree_remove(&b->by_server, &old->by_server);
+    mcpi_tree_add(&b->by_server, &set->by_server);
+    set->prev = old ? old->prev : b->last;
+    set->next = old ? old->next : NULL;
+    *(set->prev ? &set->prev->next : &b->first) = set;
+    *(set->next ? &set->next->prev : &b->last) = set;
+    if (!old) return;
+    mcpi_toolset_leave(b, old, false);
+    mcpi_toolset_free(b, old);
+}
+
+int mcp_toolbox_add(mcp_toolbox *b, const char *server, const mcp_json *tools)
+{
+    const mcp_json *v;
+    mcpi_toolset *set;
+    size_t n;
+    int rc = MCP_OK;
+    if (mcp_json_type(tools) == MCP_JSON_OBJECT) tools = mcp_json_get(tools, "tools");
+    if (!b || !server || mcp_json_type(tools) != MCP_JSON_ARRAY) return MCP_ERR_ARGUMENT;
+    n = strlen(server) + 1;
+    set = (mcpi_toolset *)mcpi_zalloc(&b->d.alloc, sizeof *set + n);
+    if (!set) return MCP_ERR_MEMORY;
+    memcpy(set + 1, server, n);
+    set->by_server.key.a = (const char *)(set + 1);
+    set->by_server.key.an = n;
+    mcp_arena_init(&set->arena, &b->d.alloc, 0);
+    n = mcp_json_size(tools);
+    if (n < MCP_NTS / sizeof *set->tools)
+        set->tools = (mcpi_tool *)mcp_arena_alloc(&set->arena, n * sizeof *set->tools);
+    if (!set->tools) rc = MCP_ERR_MEMORY;
+    for (v = mcp_json_first(tools); v && rc == MCP_OK; v = mcp_json_next(v)) {
+        mcpi_tool *t = &set->tools[set->count++];
+        memset(t, 0, sizeof *t);
+        t->set = set;
+        rc = mcpi_tool_make(b, t, v);
+    }
+    if (rc == MCP_OK) mcpi_toolset_enter(b, set, mcpi_toolset_find(b, server));
+    else {
+        mcpi_toolset_leave(b, set, true);
+        mcpi_toolset_free(b, set);
+    }
+    return rc;
+}
+
+int mcp_toolbox_remove(mcp_toolbox *b, const char *server)
+{
+    mcpi_toolset *set = b && server ? mcpi_toolset_find(b, server) : NULL;
+    if (!set) return MCP_ERR_UNKNOWN;
+    mcpi_tree_remove(&b->by_server, &set->by_server);
+    *(set->prev ? &set->prev->next : &b->first) = set->next;
+    *(set->next ? &set->next->prev : &b->last) = set->prev;
+    mcpi_toolset_leave(b, set, false);
+    mcpi_toolset_free(b, set);
+    return MCP_OK;
+}
+
+/* The tool at or behind this place. */
+static const mcpi_tool *mcpi_toolbox_step(const mcp_toolbox *b, const mcpi_tool *t)
+{
+    const mcpi_toolset *set = t ? t->set : b->first;
+    if (t && ++t < set->tools + set->count) return t;
+    if (t) set = set->next;
+    while (set && !set->count) set = set->next;
+    return set ? set->tools : NULL;
+}
+
+bool mcp_toolbox_next(const mcp_toolbox *b, mcp_tool_report *r)
+{
+    const mcpi_tool *t = b && r ? mcpi_toolbox_step(b, (const mcpi_tool *)r->priv) : NULL;
+    if (!t) return false;
+    r->server = t->set->by_server.key.a;
+    r->tool = t->tool;
+    r->name = t->name ? t->name->text : NULL;
+    r->strict = t->strict;
+    r->notes = t->notes;
+    r->priv = t;
+    return true;
+}
+
+static void mcpi_put_tool(mcp_writer *w, mcp_form form, const mcpi_tool *t)
+{
+    static const char schema[] = "parameters\0" "parameters\0" "input_schema\0" "parameters\0" "parametersJsonSchema\0";
+    mcp_put_object(w, NULL);
+    if (form <= MCP_FORM_RESPONSES) mcp_put_str(w, "type", "function");
+    if (form == MCP_FORM_OPENAI) mcp_put_object(w, "function");
+    mcp_put_str(w, "name", t->name->text);
+    if (*t->description) mcp_put_str(w, "description", t->description);
+    mcpi_put_splice(w, mcpi_word_at(schema, (int)form), t->schema, t->schema_len);
+    if (form == MCP_FORM_RESPONSES || (t->strict && form < MCP_FORM_GEMINI)) mcp_put_bool(w, "strict", t->strict);
+    if (form == MCP_FORM_OPENAI) mcp_put_end(w);
+    mcp_put_end(w);
+}
+
+void mcp_toolbox_write(const mcp_toolbox *b, mcp_writer *w, const char *key)
+{
+    const mcpi_tool *t = NULL;
+    bool any = false;
+    mcp_put_array(w, key);
+    while (b && (t = mcpi_toolbox_step(b, t)) != NULL) {
+        if (!t->name) continue;
+        if (!any && b->d.form >= MCP_FORM_GEMINI) {         /* one entry for all of them, which may not be empty */
+            mcp_put_object(w, NULL);
+            mcp_put_array(w, "functionDeclarations");
+        }
+        any = true;
+        mcpi_put_tool(w, b->d.form, t);
+    }
+    if (any && b->d.form >= MCP_FORM_GEMINI) { mcp_put_end(w); mcp_put_end(w); }
+    mcp_put_end(w);
+}
+
+/* -- calls ------------------------------------------------------------------------------------------------------- */
+
+static int mcpi_call_failed(mcp_arena *a, mcp_tool_call *k, int status, const char *why)
+{
+    k->status = status;
+    k->error = why ? mcpi_arena_text(a, why) : mcp_strerror(status);
+    if (k->error) return status;
+    k->error = mcp_strerror(MCP_ERR_MEMORY);
+    return k->status = MCP_ERR_MEMORY;
+}
+
+/* The object that the arguments are, or NULL with the call failed. Some models wrap it in a string once too often. */
+static const mcp_json *mcpi_call_args(mcp_arena *a, mcp_tool_call *k, const mcp_json *args)
+{
+    static const char kinds[] = "nothing\0" "null\0" "a boolean\0" "a number\0" "a string\0" "an array\0";
+    enum { SHOWN = 70, BEHIND = 20 };
+    char why[400];
+    size_t len, at = 0;
+    int turn;
+    for (turn = 0; turn < 2 && mcp_json_type(args) == MCP_JSON_STRING; turn++) {
+        const char *text = mcp_json_text(args, &len);
+        if (mcpi_blanks(text, text + len) == text + len) args = NULL;
+        else if (!(args = mcp_json_parse(a, text, len, &at))) {
+            size_t from = at < BEHIND ? 0 : at - BEHIND;
+            if (at == MCP_NTS) break;
+            while (from < at && ((unsigned char)text[from] & 0xC0) == 0x80) from++;
+            mcpi_say(why, sizeof why, "The arguments of \"%.*s\" are not valid JSON from byte %z on, behind \"%.*s\". "
+                     "Call it again with one JSON object.", (int)SHOWN, k->name, at, (int)(at - from), text + from);
+            mcpi_call_failed(a, k, MCP_ERR_PARSE, why);
+            return NULL;
+        }
+    }
+    if (at != MCP_NTS && (!args || mcp_json_type(args) == MCP_JSON_NULL)) args = mcp_json_parse(a, "{}", 2, &at);
+    if (mcp_json_type(args) == MCP_JSON_OBJECT) return args;
+    mcpi_say(why, sizeof why, "The arguments of \"%.*s\" are %s. Call it again with one JSON object.", (int)SHOWN,
+             k->name, mcpi_word_at(kinds, (int)mcp_json_type(args)));
+    if (args) mcpi_call_failed(a, k, MCP_ERR_INVALID, why);
+    else mcpi_call_failed(a, k, MCP_ERR_MEMORY, NULL);
+    return NULL;
+}
+
+int mcp_toolbox_call(mcp_toolbox *b, const mcp_json *call, mcp_arena *a, mcp_tool_call *k)
+{
+    static const char words[] = "arguments\0" "input\0" "args\0";
+    const mcp_json *inner = mcp_json_get(call, "function"), *args = NULL, *id = mcp_json_get(call, "call_id");
+    const mcpi_name *x;
+    int i, rc;
+    if (!k) return MCP_ERR_ARGUMENT;
+    memset(k, 0, sizeof *k);
+    if (!inner) inner = mcp_json_get(call, "functionCall");
+    if (!inner) inner = call;
+    if (!id) id = mcp_json_get(call, "id");
+    if (!id) id = mcp_json_get(inner, "id");
+    for (i = 0; !args && i < 3; i++) args = mcp_json_get(inner, mcpi_word_at(words, i));
+    k->id = mcpi_arena_text(a, mcp_json_str(id, ""));
+    k->used = mcpi_arena_text(a, mcp_json_str(mcp_json_get(inner, "name"), ""));
+    rc = !b ? MCP_ERR_ARGUMENT : k->id && k->used ? MCP_OK : MCP_ERR_MEMORY;
+    if (!k->id) k->id = "";
+    if (!k->used) k->used = "";
+    k->name = k->used;
+    if (rc != MCP_OK) return mcpi_call_failed(a, k, rc, NULL);
+    x = (const mcpi_name *)(const void *)mcp_names_find(b->names, k->used);
+    if (!x) return mcpi_call_failed(a, k, MCP_ERR_UNKNOWN, b->names->error);
+    if (strcmp(x->text, k->used) != 0) k->name = mcpi_arena_text(a, x->text);
+    if (!k->name) { k->name = ""; return mcpi_call_failed(a, k, MCP_ERR_MEMORY, NULL); }
+    k->server = mcpi_arena_text(a, x->pub.server);
+    k->tool = mcpi_arena_text(a, x->pub.tool);
+    args = mcpi_call_args(a, k, args);
+    if (!args) return k->status;
+    mcp_writer_reset(&b->scratch);
+    rc = mcp_schema_unfit(((const mcpi_tool *)x->user)->fit, args, &b->scratch);
+    k->args = rc == MCP_OK ? mcp_writer_text(&b->scratch, NULL) : NULL;
+    if (k->args) k->args = mcpi_arena_text(a, k->args);
+    if (rc == MCP_OK && (!k->args || !k->server || !k->tool)) rc = MCP_ERR_MEMORY;
+    return rc == MCP_OK ? rc : mcpi_call_failed(a, k, rc, NULL);
+}
+
+/* -- results ----------------------------------------------------------------------------------------------------- */
+/* A result is read twice: which of its images can be sent decides how it is wrapped. Text gathers until an image comes
+   between, or the end. */
+
+typedef struct mcpi_result {
+    mcp_toolbox *b;
+    mcp_writer *w, *images;                 /* where images go as parts; NULL: nowhere */
+    size_t len, lost;                       /* of the text that has gathered; bytes over the limit */
+    size_t text, limit, room;               /* bytes of text so far, and at most; bytes left for images */
+    bool parts, spoken;                     /* w is in an array of parts; there was text of the tool's */
+    int status;
+} mcpi_result;
+
+static void mcpi_result_bytes(mcpi_result *r, const char *s, size_t n)
+{
+    mcp_toolbox *b = r->b;
+    size_t left = r->limit - r->text, cut = n;
+    int i;
+    if (cut > left) {
+        cut = left;
+        for (i = 0; i < 3 && cut && ((unsigned char)s[cut] & 0xC0) == 0x80; i++) cut--;
+        r->lost += n - cut;
+        r->limit = r->text + cut;           /* and nothing comes behind it */
+    }
+    if (r->status == MCP_OK && !mcpi_grow(&b->d.alloc, &b->text, &b->text_cap, r->len + cut, 0))
+        r->status = MCP_ERR_MEMORY;
+    if (r->status != MCP_OK) return;
+    memcpy(b->text + r->len, s, cut);
+    r->len += cut;
+    r->text += cut;
+}
+
+static void mcpi_result_text(mcpi_result *r, const char *s) { mcpi_result_bytes(r, s, strlen(s)); }
+
+/* Begins a piece: pieces are joined with LF. */
+static void mcpi_result_piece(mcpi_result *r, const char *s, size_t n)
+{
+    if (r->len) mcpi_result_bytes(r, "\n", 1);
+    mcpi_result_bytes(r, s, n);
+}
+
+/* What is not text, as a line in brackets: what it is, and what is known of it. */
+static void mcpi_result_note(mcpi_result *r, const char *what, const mcp_json *body, const mcp_json *data,
+                             const char *tail)
+{
+    static const char keys[] = "name\0" "uri\0" "mimeType\0" "description\0";
+    uint64_t size = mcp_json_size(data) / 4 * 3;
+    const char *text = mcp_json_str(data, ""), *s;
+    char number[40];
+    int i;
+    if (size && text[mcp_json_size(data) - 1] == '=') size -= text[mcp_json_size(data) - 2] == '=' ? 2 : 1;
+    mcpi_result_piece(r, "[", 1);
+    mcpi_result_text(r, what);
+    for (i = 0; i < 4; i++) {
+        if (!*(s = mcp_json_str(mcp_json_get(body, mcpi_word_at(keys, i)), ""))) continue;
+        mcpi_result_text(r, i == 0 ? " " : ", ");
+        mcpi_result_text(r, s);
+    }
+    if (size || mcp_json_uint(mcp_json_get(body, "size"), &size)) {
+        mcpi_say(number, sizeof number, ", %l bytes", (int64_t)size);
+        mcpi_result_text(r, number);
+    }
+    mcpi_result_text(r, tail);
+    mcpi_result_text(r, "]");
+}
+
+static bool mcpi_is_base64(const char *s, size_t n)
+{
+    if (!n || n % 4) return false;
+    if (s[n - 1] == '=') n -= s[n - 2] == '=' ? 2 : 1;
+    while (n && mcpi_base64_digit(s[n - 1]) < 64) n--;
+    return !n;
+}
+
+/* The base64 text of a block that can go as an image, or NULL. */
+static const mcp_json *mcpi_result_image(const mcpi_result *r, const mcp_json *block, const char **mime)
+{
+    bool resource = mcpi_is(mcp_json_get(block, "type"), "resource");
+    const mcp_json *body = resource ? mcp_json_get(block, "resource") : block;
+    const mcp_json *data = mcp_json_get(body, resource ? "blob" : "data");
+    if (!r->images || mcp_json_type(data) != MCP_JSON_STRING || mcp_json_size(data) > r->room) return NULL;
+    *mime = mcp_json_str(mcp_json_get(body, "mimeType"), "");
+    if (strcmp(*mime, "image/jpg") == 0) *mime = "image/jpeg";
+    if (mcpi_word_of(r->b->d.form < MCP_FORM_GEMINI ? "image/png\0" "image/jpeg\0" "image/webp\0" "image/gif\0" :
+                     "image/png\0" "image/jpeg\0" "image/webp\0" "image/heic\0" "image/heif\0", *mime) < 0) return NULL;
+    return mcpi_is_base64(mcp_json_str(data, ""), mcp_json_size(data)) ? data : NULL;
+}
+
+static void mcpi_put_data_url(mcp_writer *w, const char *key, const char *mime, const mcp_json *data)
+{
+    if (!mcpi_put_key(w, key)) return;
+    mcpi_put_bytes(w, "\"data:", 6);
+    mcpi_put_bytes(w, mime, strlen(mime));
+    mcpi_put_bytes(w, ";base64,", 8);
+    mcpi_put_bytes(w, data->u.text, data->n);
+    mcpi_put_bytes(w, "\"", 1);
+}
+
+static void mcpi_put_image(mcp_writer *w, mcp_form form, const char *mime, const mcp_json *data)
+{
+    mcp_put_object(w, NULL);
+    switch (form) {
+    case MCP_FORM_RESPONSES:
+        mcp_put_str(w, "type", "input_image");
+        mcpi_put_data_url(w, "image_url", mime, data);
+        break;
+    case MCP_FORM_ANTHROPIC:
+        mcp_put_str(w, "type", "image");
+        mcp_put_object(w, "source");
+        mcp_put_str(w, "type", "base64");
+        mcp_put_str(w, "media_type", mime);
+        mcp_put_json(w, "data", data);
+        mcp_put_end(w);
+        break;
+    case MCP_FORM_GEMINI: case MCP_FORM_GEMINI_JSON:
+        mcp_put_object(w, "inlineData");
+        mcp_put_str(w, "mimeType", mime);
+        mcp_put_json(w, "data", data);
+        mcp_put_end(w);
+        break;
+    case MCP_FORM_OPENAI: default:
+        mcp_put_str(w, "type", "image_url");
+        mcp_put_object(w, "image_url");
+        mcpi_put_data_url(w, "url", mime, data);
+        mcp_put_end(w);
+    }
+    mcp_put_end(w);
+}
+
+static void mcpi_put_text_part(mcp_writer *w, mcp_form form, const char *s, size_t n)
+{
+    mcp_put_object(w, NULL);
+    mcp_put_str(w, "type", form == MCP_FORM_RESPONSES ? "input_text" : "text");
+    mcp_put_strn(w, "text", s, n);
+    mcp_put_end(w);
+}
+
+/* What has gathered becomes a part. */
+static void mcpi_result_flush(mcpi_result *r)
+{
+    if (r->len) mcpi_put_text_part(r->w, r->b->d.form, r->b->text, r->len);
+    r->len = 0;
+}
+
+static void mcpi_result_block(mcpi_result *r, const mcp_json *block)
+{
+    const mcp_json *type = mcp_json_get(block, "type"), *inner = mcp_json_get(block, "resource"), *data;
+    const mcp_json *text = mcp_json_get(inner ? inner : block, "text");
+    const char *mime = "";
+    size_t n = 0;
+    if ((data = mcpi_result_image(r, block, &mime)) != NULL) {
+        r->room -= mcp_json_size(data);
+        if (r->parts) {
+            mcpi_result_flush(r);
+            mcpi_put_image(r->w, r->b->d.form, mime, data);
+        } else mcpi_result_note(r, "image", inner ? inner : block, data, ": it follows");
+    } else if (mcp_json_type(text) == MCP_JSON_STRING) {
+        if (inner) mcpi_result_note(r, "resource", inner, NULL, "");
+        if (!mcp_json_size(text)) return;
+        mcpi_result_piece(r, mcp_json_text(text, &n), mcp_json_size(text));
+        r->spoken = true;
+    } else if (mcpi_is(type, "resource_link")) mcpi_result_note(r, "link to", block, NULL, "");
+    else if (mcp_json_type(block) == MCP_JSON_OBJECT) {
+        data = mcp_json_get(inner ? inner : block, inner ? "blob" : "data");
+        mcpi_result_note(r, mcp_json_str(type, "content"), inner ? inner : block, data, ": not shown");
+    }
+}
+
+/* The images alone, in the order in which the lines named them. */
+static void mcpi_result_images(mcpi_result *r, const mcp_json *content, const char *id, const char *name)
+{
+    const mcp_json *v, *data;
+    const char *mime;
+    char label[200];
+    bool any = false;
+    r->room = r->b->d.max_images;
+    for (v = mcp_json_first(content); v; v = mcp_json_next(v)) {
+        if (!(data = mcpi_result_image(r, v, &mime))) continue;
+        r->room -= mcp_json_size(data);
+        if (!any && r->images != r->w) {
+            mcpi_say(label, sizeof label, "From the tool %.*s, call %.*s:", 70, name, 70, id);
+            mcpi_put_text_part(r->images, r->b->d.form, label, strlen(label));
+        }
+        any = true;
+        mcpi_put_image(r->images, r->b->d.form, mime, data);
+    }
+}
+
+/* All that there is to say. */
+static void mcpi_result_gather(mcpi_result *r, const mcp_tool_call *k, const mcp_reply *reply, bool flag)
+{
+    const mcp_json *v, *content = mcp_json_get(reply ? reply->result : NULL, "content");
+    char text[64];
+    if (k->status != MCP_OK || !reply)
+        mcpi_result_text(r, k->error ? k->error : mcp_strerror(k->status != MCP_OK ? k->status : MCP_ERR_FAILED));
+    else if (reply->status != MCP_OK) {
+        mcpi_result_text(r, "The call failed: ");
+        mcpi_result_text(r, reply->message ? reply->message : mcp_strerror(reply->status));
+        if (reply->status == MCP_ERR_PEER) {
+            mcpi_say(text, sizeof text, " (error %l)", reply->code);
+            mcpi_result_text(r, text);
+        }
+    } else {
+        if (flag) mcpi_result_text(r, "The tool reported an error:");
+        for (v = mcp_json_first(content); v; v = mcp_json_next(v)) mcpi_result_block(r, v);
+        v = mcp_json_get(reply->result, "structuredContent");
+        if (v && !r->spoken) {
+            mcp_writer_reset(&r->b->scratch);
+            mcp_put_json(&r->b->scratch, NULL, v);
+            if (!mcp_writer_text(&r->b->scratch, NULL)) r->status = MCP_ERR_MEMORY;
+            else mcpi_result_piece(r, r->b->scratch.buf, r->b->scratch.len);
+        } else if (!r->text && r->room == r->b->d.max_images) mcpi_result_text(r, "The tool returned nothing.");
+    }
+    if (!r->lost) return;
+    r->limit = MCP_NTS;
+    mcpi_result_piece(r, text, mcpi_say(text, sizeof text, "[cut here: %z bytes more]", r->lost));
+}
+
+/* A member for what was said. In an array of parts each text is one, as what has gathered is at the end. */
+static void mcpi_result_say(mcpi_result *r, const char *key, const mcp_tool_call *k, const mcp_reply *reply, bool flag)
+{
+    if (r->parts) mcp_put_array(r->w, key);
+    mcpi_result_gather(r, k, reply, flag);
+    if (r->parts) {
+        mcpi_result_flush(r);
+        mcp_put_end(r->w);
+    } else mcp_put_strn(r->w, key, r->len ? r->b->text : "", r->len);
+}
+
+int mcp_toolbox_result(mcp_toolbox *b, const mcp_tool_call *k, const mcp_reply *reply, mcp_writer *w,
+                       mcp_writer *images)
+{
+    bool called = k && k->status == MCP_OK && reply, failed = !called || mcp_reply_is_error(reply);
+    const mcp_json *content = called && reply->status == MCP_OK ? mcp_json_get(reply->result, "content") : NULL, *v;
+    const char *mime, *id, *name;
+    mcpi_result r;
+    if (!b || !k || !w) return MCP_ERR_ARGUMENT;
+    id = k->id ? k->id : "";
+    name = k->used ? k->used : k->name ? k->name : "";
+    memset(&r, 0, sizeof r);
+    r.b = b;
+    r.w = w;
+    r.limit = b->d.max_text;
+    r.room = b->d.max_images;
+    if (!b->d.no_images) r.images = b->d.form == MCP_FORM_OPENAI ? images : w;
+    if (b->d.form == MCP_FORM_RESPONSES || b->d.form == MCP_FORM_ANTHROPIC)
+        for (v = mcp_json_first(content); v && !r.parts; v = mcp_json_next(v))
+            r.parts = mcpi_result_image(&r, v, &mime) != NULL;
+    mcp_put_object(w, NULL);
+    switch (b->d.form) {
+    case MCP_FORM_RESPONSES:
+        mcp_put_str(w, "type", "function_call_output");
+        mcp_put_str(w, "call_id", id);
+        mcpi_result_say(&r, "output", k, reply, failed);
+        break;
+    case MCP_FORM_ANTHROPIC:
+        mcp_put_str(w, "type", "tool_result");
+        mcp_put_str(w, "tool_use_id", id);
+        if (failed) mcp_put_bool(w, "is_error", true);
+        mcpi_result_say(&r, "content", k, reply, false);
+        break;
+    case MCP_FORM_GEMINI: case MCP_FORM_GEMINI_JSON:
+        mcp_put_object(w, "functionResponse");
+        if (*id) mcp_put_str(w, "id", id);
+        mcp_put_str(w, "name", name);
+        mcp_put_object(w, "response");
+        mcpi_result_say(&r, failed ? "error" : "output", k, reply, false);
+        mcp_put_end(w);
+        mcp_put_end(w);
+        break;
+    case MCP_FORM_OPENAI: default:
+        mcp_put_str(w, "role", "tool");
+        mcp_put_str(w, "tool_call_id", id);
+        mcpi_result_say(&r, "content", k, reply, failed);
+    }
+    mcp_put_end(w);
+    if (!r.parts) mcpi_result_images(&r, content, id, name);
+    return r.status != MCP_OK ? r.status : r.images && r.images->status != MCP_OK ? r.images->status : w->status;
+}
 
 #endif
 #ifndef MCP_NO_POSIX

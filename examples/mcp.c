@@ -13,6 +13,7 @@
 static const char help[] =
     "usage: mcp tools [OPTION...] [--] SERVER [ARGUMENT...]      list the tools\n"
     "       mcp call [OPTION...] TOOL [JSON] -- SERVER...        call one; JSON: its arguments, - reads them from stdin\n"
+    "       mcp schema [OPTION...] TOOL -- SERVER...             its input schema as providers of models take it\n"
     "       mcp resources [OPTION...] [--] SERVER...             list the resources, and the templates of more\n"
     "       mcp read [OPTION...] URI -- SERVER...                print one\n"
     "       mcp prompts [OPTION...] [--] SERVER...               list the prompts\n"
@@ -28,6 +29,9 @@ static const char help[] =
     "  -t, --timeout SECONDS     give up after this time (default: 60 to start, 30 without an answer or progress)\n"
     "      --era auto|legacy|modern   which protocol to speak: with the initialize handshake, or of 2026-07-28\n"
     "      --json                print the result as one line of JSON\n"
+    "      --no-check            call: send arguments that do not fit the tool's schema, too\n"
+    "      --profile NAME        schema: for generic (default), openai, openai-strict, anthropic, bedrock, mistral, gemini, ...\n"
+    "      --explain             schema: tell on stderr what was changed, and why\n"
     "  -q, --quiet               hide what the server writes to stderr, unless it fails\n"
     "  -h, --help    -V, --version\n"
     "\n"
@@ -38,7 +42,8 @@ enum { EXIT_TOOL = 1, EXIT_USAGE, EXIT_START, EXIT_PEER, EXIT_TIMEOUT, EXIT_BROK
 
 static mcp_client *client;
 static mcp_poster *poster;
-static bool json, bar_shown, interrupted, watching;
+static bool json, bar_shown, interrupted, watching, no_check, explain;
+static mcp_profile profile;
 static mcp_id current;
 static mcp_arena arena;                 /* what is kept of an answer */
 
@@ -330,9 +335,57 @@ static int tools(const char **words)     { (void)words; return print_lists(true,
 static int resources(const char **words) { (void)words; return print_lists(false, true, false); }
 static int prompts(const char **words)   { (void)words; return print_lists(false, false, true); }
 
+/* What a tool's list entry says; *tool NULL: there is none of that name. */
+typedef struct search { const char *name; const mcp_json *tool; } search;
+static search wanted;
+
+static bool each_tool(const mcp_json *item, void *user)
+{
+    (void)user;
+    if (strcmp(str(item, "name"), wanted.name) == 0) wanted.tool = mcp_json_copy(&arena, item);
+    return !wanted.tool;
+}
+
+static int find_tool(const char *name)
+{
+    answer a = {0};
+    wanted = (search){ .name = name };
+    return ask((mcp_call){ .method = "tools/list", .each = each_tool }, &a);
+}
+
+/* Do the arguments fit what the tool wants? If not, it is said where and why. What cannot be known now is the server's to say. */
+static bool fits(const mcp_json *tool, const char *args)
+{
+    const char *why = NULL;
+    const mcp_schema *schema = tool ? mcp_schema_compile(&arena, mcp_json_get(tool, "inputSchema"), &why) : NULL;
+    mcp_writer errors;
+    mcp_writer_init(&errors, NULL, 0);
+    bool wrong = schema && mcp_schema_check(schema, mcp_json_parse(&arena, args ? args : "{}", MCP_NTS, NULL), &arena, &errors, 0) == MCP_ERR_INVALID;
+    const mcp_json *list = wrong ? mcp_json_parse(&arena, mcp_writer_text(&errors, NULL), MCP_NTS, NULL) : NULL;
+    mcp_json_each(e, list) { fputs("mcp: ", stderr); print(stderr, str(e, "error"), 0); }
+    mcp_writer_free(&errors);
+    return !wrong;
+}
+
+static int schema(const char **words)
+{
+    int rc = find_tool(words[0]);
+    mcp_writer w;
+    if (rc != MCP_OK) return failure(rc);
+    if (!wanted.tool) return usage("the server has no such tool: ", words[0]);
+    mcp_writer_init(&w, NULL, 0);
+    const mcp_fit *fit = mcp_schema_fit(&arena, mcp_json_get(wanted.tool, "inputSchema"), &(mcp_fit_desc){ .profile = profile }, &w);
+    puts(fit && mcp_writer_text(&w, NULL) ? mcp_writer_text(&w, NULL) : "null");
+    if (fit && explain) fputs(mcp_fit_notes(fit), stderr);
+    mcp_writer_free(&w);
+    return fit ? 0 : EXIT_BROKEN;
+}
+
 static int call(const char **words)
 {
     answer a = {0};
+    if (!no_check && find_tool(words[0]) == MCP_OK && !fits(wanted.tool, words[1])) return EXIT_USAGE;
+    if (interrupted) return EXIT_INTERRUPTED;
     int rc = ask((mcp_call){ .tool = words[0], .args = words[1], .on_progress = progress }, &a);
     if (rc != MCP_OK) return failure(rc);
     bool failed = mcp_json_bool(mcp_json_get(a.result, "isError"), false);
@@ -477,7 +530,7 @@ static char *read_stdin(void)
 
 static const struct command { const char *name; int least, most; const char *needs; int (*run)(const char **words); } commands[] = {
     { "tools", 0, 0, "", tools }, { "resources", 0, 0, "", resources }, { "prompts", 0, 0, "", prompts },
-    { "call", 1, 2, "call which tool?", call }, { "read", 1, 1, "read which resource?", read_resource },
+    { "call", 1, 2, "call which tool?", call }, { "schema", 1, 1, "the schema of which tool?", schema }, { "read", 1, 1, "read which resource?", read_resource },
     { "prompt", 1, 2, "which prompt?", prompt }, { "complete", 2, 3, "which prompt, and which argument of it?", complete },
     { "watch", 0, 30, "", watch }, { "info", 0, 0, "", info }, { "ping", 0, 0, "", ping }
 };
@@ -508,10 +561,16 @@ int main(int argc, char **argv)
         if (strcmp(a, "-h") == 0 || strcmp(a, "--help") == 0) { fputs(help, stdout); return 0; }
         if (strcmp(a, "-V") == 0 || strcmp(a, "--version") == 0) { puts("mcp " MCP_VERSION_STRING); return 0; }
         if (strcmp(a, "--json") == 0) { json = true; continue; }
+        if (strcmp(a, "--no-check") == 0) { no_check = true; continue; }
+        if (strcmp(a, "--explain") == 0) { explain = true; continue; }
         if (strcmp(a, "-q") == 0 || strcmp(a, "--quiet") == 0) { d.capture_stderr = true; continue; }
-        if (strcmp(a, "-t") && strcmp(a, "--timeout") && strcmp(a, "--era")) return usage("no such option: ", a);
+        if (strcmp(a, "-t") && strcmp(a, "--timeout") && strcmp(a, "--era") && strcmp(a, "--profile")) return usage("no such option: ", a);
         if (!(value = argv[++i])) return usage("a value is missing after ", a);
-        if (strcmp(a, "--era") == 0) {
+        if (strcmp(a, "--profile") == 0) {
+            int p = mcp_profile_find(value);
+            if (p < 0) return usage("no such profile: ", value);
+            profile = (mcp_profile)p;
+        } else if (strcmp(a, "--era") == 0) {
             for (d.era = 0; d.era < 3 && strcmp(value, eras[d.era]); d.era++) { }
             if (d.era == 3) return usage("no such era: ", value);
         } else {
@@ -521,7 +580,7 @@ int main(int argc, char **argv)
             d.probe_ms = s < 20 ? d.timeout_ms / 2 : 0; /* leave time for the other era */
         }
     }
-    if (!command) return usage("which command? tools, call, resources, read, prompts, prompt, complete, watch, info or ping", "");
+    if (!command) return usage("which command? tools, call, schema, resources, read, prompts, prompt, complete, watch, info or ping", "");
     if (have < command->least) return usage(command->needs, "");
     if (i >= argc) return usage("which server? Its command goes at the end", command->most ? ", after --" : "");
 

@@ -40,6 +40,12 @@ says 'mcp, no such command'          2 'no such command: frob'              mcp 
 says 'mcp, no server'                2 'which server'                       mcp tools
 says 'mcp call, arguments not JSON'  2 'not a JSON object'                  mcp call greet '{"name": ' -- hello_server
 says 'mcp call, arguments no object' 2 'not a JSON object'                  mcp call greet '[1]' -- hello_server
+says 'mcp call, arguments that do not fit' 2 '\$\.name: '                 mcp call greet '{"name": 7}' -- hello_server
+says 'mcp call --no-check'           1 '.'                                  mcp call --no-check greet '{"name": 7}' -- hello_server
+says 'mcp schema'                    0 '^{"type":"object","properties":{"name":{"type":"string"' mcp schema greet -- hello_server
+says 'mcp schema --profile'          0 '"type":\["string","null"\]'         mcp schema --profile openai-strict greet -- hello_server
+says 'mcp schema, no such tool'      2 'no such tool: grate'                mcp schema grate -- hello_server
+says 'mcp schema, no such profile'   2 'no such profile: grate'             mcp schema --profile grate greet -- hello_server
 says 'mcp, cannot start'             3 'cannot start "no_such_server": not found in PATH'  mcp tools no_such_server
 says 'mcp, a server that exits'      3 'exited with status 7'               mcp tools -- sh -c 'exit 7'
 says 'mcp call -t'                   5 '.'                                  mcp call -t 0.3 slow '{"ms": 20000}' -- faults_server
@@ -120,7 +126,7 @@ case $answer in *'"id":"q"'*-32601*) word=refused;; *) word=answered;; esac
 reply '"result":{"content":[{"type":"text","text":"'$word'"}]}'
 EOS
 asked 'ask_client: no such question' '^refused$'                            '' ask_client any '{}' sh "$work/curious"
-asked 'mcp call: no such question'   '^refused$'                            '' mcp call any -- sh "$work/curious"
+asked 'mcp call: no such question'   '^refused$'                            '' mcp call --no-check any -- sh "$work/curious"
 says 'mcp resources'                 0 '^file:///{path}$'                   mcp resources -- scripted_server
 check 'mcp resources: names'         grep -q '^    A file, text/plain$'     "$work/out"
 says 'mcp resources --json'          0 '^{"resources":\[{"uri":"file:///a".*"resourceTemplates":\[' mcp resources --json -- scripted_server
@@ -132,6 +138,62 @@ says 'mcp complete'                  0 '^pytorch$'                          mcp 
 says 'mcp complete, a template'      0 '^pytorch$'                          mcp complete 'file:///{path}' path -- scripted_server
 says 'mcp complete, of what?'        2 'which argument of it'               mcp complete review -- scripted_server
 says 'mcp watch'                     0 '^tools/list_changed$'               mcp watch -- scripted_server and then stop
+
+# agent: a conversation with an endpoint that follows a script. The third server has a key that providers refuse, and shows images.
+cat >"$work/pictures" <<'EOS'
+reply() { id=${line#*\"id\":}; printf '{"jsonrpc":"2.0","id":%s,%s}\n' "${id%%[,\}]*}" "$1"; }
+while read -r line; do
+    case $line in
+    *server/discover*) reply '"error":{"code":-32601,"message":"?"}';;
+    *'"initialize"'*) reply '"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"pictures","version":"1"}}';;
+    *tools/list*) reply '"result":{"tools":[{"name":"shot","inputSchema":{"type":"object","properties":{"$top":{"type":"integer"}}}},{"name":""}]}';;
+    *'"$top":3'*) reply '"result":{"content":[{"type":"text","text":"three"},{"type":"image","mimeType":"image/png","data":"iVBORw0KGgo="}]}';;
+    *tools/call*) reply '"error":{"code":-32602,"message":"no $top"}';;
+    esac
+done
+EOS
+wants() { printf '{"id":"%s","type":"function","function":{"name":"%s","arguments":"%s"}}' "$1" "$2" "$(echo "$3" | sed 's/"/\\"/g')"; }
+turn()  { echo "{\"role\":\"assistant\",\"content\":null,\"tool_calls\":[$1]}"; }
+{
+    turn "$(wants c1 mcp__hello__greet '{"name": "C"}'),$(wants c2 mcp__f__fail '{}')"
+    turn "$(wants c3 MCP__Hello__greet '{"name": "again"}'),$(wants c4 mcp__hello__great '{}'),$(wants c5 mcp__f__echo '{"text": ')"
+    turn "$(wants c6 mcp__f__echo '{"text": "x"}')"
+    echo '{"role":"assistant","content":"That was all."}'
+    echo '! 500 {"error":"out of order"}'
+    echo 'hang up'
+    turn "$(wants c7 mcp__pics__shot '{"top": 3}'),$(wants c8 shot '{"top": 4}')"
+    echo '{"role":"assistant","content":"A \u001b[31mpicture."}'
+} >"$work/script"
+scripted_endpoint "$work/script" "$work/requests" & endpoint=$!
+i=0; while [ ! -s "$work/requests" ] && [ $i -lt 50 ]; do sleep 0.1; i=$((i + 1)); done
+asked 'agent: a conversation'        'A ?\[31mpicture\.$'                  'Greet me.\na\ny\nn\nOnce more.\nPlease.\nShow it.\na\n' \
+    agent -u "http://127.0.0.1:$(head -n 1 "$work/requests")/v1" -m m -P anthropic -i -- hello=hello_server -- f=faults_server -- pics=sh "$work/pictures"
+wait $endpoint
+check 'agent: asks before it calls'  grep -q '^\* mcp__hello__greet {"name":"C"}$' "$work/out"
+check 'agent: asks four times in all' test "$(grep -o 'Call it?' "$work/out" | wc -l | tr -d ' ')" = 4
+check 'agent: tells what it leaves out' grep -q 'pics: "" is left out: it has no name' "$work/out"
+check 'agent: an endpoint that fails' grep -q 'status 500 {"error":"out of order"}' "$work/out"
+check 'agent: one that hangs up'     grep -q 'status 200 and hangs up' "$work/out"
+while IFS='|' read -r n name pattern; do
+    check "agent, request $n: $name" sh -c 'sed -n "$1p" "$2" | grep -q -F -e "$3"' - $((n + 1)) "$work/requests" "$pattern"
+done <<'EOS'
+1|the tools|"tools":[{"type":"function","function":{"name":"mcp__hello__greet","description":"Say hello to someone.","parameters":{"type":"object"
+1|a key that is legal|{"name":"mcp__pics__shot","parameters":{"type":"object","properties":{"top":{"type":"integer"}}}}
+2|a result|"messages":[{"role":"user","content":"Greet me."},{"role":"assistant","content":null,"tool_calls":[{"id":"c1",
+2|both results in order|{"role":"tool","tool_call_id":"c1","content":"Hello, C!"},{"role":"tool","tool_call_id":"c2","content":"The tool reported an error:\nthis tool always fails"}]
+3|a name written otherwise|{"role":"tool","tool_call_id":"c3","content":"Hello, again!"}
+3|no such tool|{"role":"tool","tool_call_id":"c4","content":"There is no tool \"mcp__hello__great\".
+3|arguments that are no JSON|{"role":"tool","tool_call_id":"c5","content":"The arguments of \"mcp__f__echo\" are not valid JSON from byte 9 on
+4|a refusal|{"role":"tool","tool_call_id":"c6","content":"The user does not allow this call."}]
+7|what was said goes on|"That was all."},{"role":"user","content":"Once more."},{"role":"user","content":"Please."},{"role":"user","content":"Show it."}]
+8|keys come back|{"role":"tool","tool_call_id":"c7","content":"three\n[image, image/png, 8 bytes: it follows]"}
+8|an error of the server|{"role":"tool","tool_call_id":"c8","content":"The call failed: no $top (error -32602)"}
+8|an image follows|{"role":"user","content":[{"type":"text","text":"From the tool mcp__pics__shot, call c7:"},{"type":"image_url","image_url":{"url":"data:image/png;base64,iVBORw0KGgo="}}]}]
+EOS
+says 'mcp schema --explain'          0 '^#.*top'                            mcp schema --explain --profile anthropic shot -- sh "$work/pictures"
+says 'agent: nobody is there'        0 'nobody answers at http://127.0.0.1:1/v1' sh -c 'echo hello | agent -u http://127.0.0.1:1/v1 -- h=hello_server'
+says 'agent: usage'                  2 '^usage: agent'                      agent
+says 'agent: no such profile'        2 '^usage: agent'                      agent -P no-such-one -- h=hello_server
 
 # unix_server: two clients, one after the other, to one server.
 # shellcheck disable=SC2086

@@ -43,7 +43,7 @@ settle() {
 # are exported. Counts what they count.
 again() {
     build=$BUILD/$1; shift
-    LIMIT=600 BUILD=$build PROGRAMS='examples/*.c tests/fixtures/faults_*.c tests/fixtures/scripted_server.c' \
+    LIMIT=600 BUILD=$build PROGRAMS='examples/*.c tests/fixtures/faults_*.c tests/fixtures/scripted_*.c' \
         sh tests/run.sh tests/test_*.c tests/examples.sh tests/json_suite.sh "$@" >"$work/again" 2>&1
     echo "-- $build"
     sed '$d' "$work/again"

@@ -13,7 +13,8 @@
 cd "$(dirname "$0")/.." || exit 1
 : "${CC:=cc}" "${BUILD:=build}" "${LIMIT:=60}"
 list=tests/mutants.txt work=$BUILD/mutate.tmp
-all=${TESTS:-json writer numbers memory rpc more name pattern posix server features ask loop faults client client2 restart}
+quick='json writer numbers memory rpc more'
+all=${TESTS:-$quick $(for t in tests/test_*.c; do t=${t#tests/test_}; t=${t%.c}; case " $quick " in *" $t "*) ;; *) echo "$t" ;; esac; done)}
 limit=
 command -v timeout >/dev/null 2>&1 && limit="timeout $LIMIT"
 

@@ -485,7 +485,7 @@ TEST(registration)                                                              
         J({"type":"object","properties":{"x":{"type":"number","default":1.50}},"required":["x","y"]}) ",\"outputSchema\":{\"type\":\"object\"},\"annotations\":{\"readOnlyHint\":true},"
         "\"icons\":[],\"_meta\":{\"m\":1},\"execution\":{}},{\"name\":\"b\",\"inputSchema\":{\"type\":\"object\"}}]}}\n");
     CHECK(strstr(call(&p, "a", "{\"x\":1}"), "\"text\":\"$: \\\"y\\\" is required\"}],\"isError\":true") != NULL);
-    t.description = "new"; t.input_schema = NULL;
+    t.description = "new"; t.input_schema = t.output_schema = NULL;
     EQ_INT(mcp_server_tool(s, &t), MCP_OK);                          /* replaced, in its place */
     CHECK(strstr(say(&p, J({"jsonrpc":"2.0","id":1,"method":"tools/list"})), "\"tools\":[{\"name\":\"a\",\"title\":\"A\",\"description\":\"new\"") != NULL);
     CHECK(strstr(call(&p, "a", "{\"text\":\"now\"}"), "now") != NULL);

@@ -13,7 +13,7 @@ static int finds(const char *format, int len, const char *pattern, const char *t
     uint64_t left = UINT64_MAX;
     size_t all = mcpi_say(whole, sizeof whole, format, len, pattern);
     const mcpi_pattern *p = (mcp_arena_init(&a, NULL, 0), mcpi_pattern_compile(&a, whole, all, &why));
-    int found = p ? mcpi_pattern_search(p, text, n, &a, &left) : -1;
+    int found = p ? mcpi_pattern_find(p, text, n, &a, &left) : -1;
     MUST(!p == !!why && (!p || !(mcpi_pattern_traits(whole, all) & (MCPI_PATTERN_MALFORMED | MCPI_PATTERN_LOOK_AROUND))));
     MUST(!p || ((found == 0 || found == 1) && UINT64_MAX - left <= (p->size + all + 4 * MCPI_PROPERTY_STEPS) * (n + 1)));
     mcp_arena_free(&a);

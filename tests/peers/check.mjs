@@ -4,6 +4,7 @@ import fs from "node:fs";
 import { createRequire } from "node:module";
 import os from "node:os";
 import path from "node:path";
+import { agent } from "./agent.mjs";
 import { features } from "./features.mjs";
 
 const build = path.resolve(process.argv[2]), modules = path.resolve(process.argv[3]);
@@ -252,7 +253,7 @@ const calls = {
     ["get-tiny-image", {}, r => r.status === 0 && /\[image image\/png, \d+ bytes\]/.test(r.out)],
     ["get-structured-content", { location: "New York" }, r => r.status === 0 && r.out.length > 10],
     ["trigger-long-running-operation", { duration: 1, steps: 4 }, r => r.status === 0],
-    ["echo", {}, r => r.status === 1 || r.status === 4],
+    ["echo", {}, r => r.status === 2 && r.err.includes(`mcp: $: "message" is required`)],
   ],
   "server-filesystem": [
     ["write_file", { path: path.join(scratch, "from-c.txt"), content: "gr\u00fc\u00dfe\n" }, r => r.status === 0 && fs.readFileSync(path.join(scratch, "from-c.txt"), "utf8") === "gr\u00fc\u00dfe\n"],
@@ -313,6 +314,7 @@ await attempt("chrome-devtools-mcp", async () => {
   const r = await mcp(["tools", "--json", "-q"], chrome, { env: { CI: "1" } });
   check("chrome-devtools-mcp: tools", r.status === 0 && json(r)?.tools?.length > 10, r);
 });
+await agent({ attempt, check, run, bin, script, scratch, modules, here });
 await features({ attempt, check, run, bin, script, scratch, modules, here });
 fs.rmSync(scratch, { recursive: true, force: true });
 console.log(`${passed} passed, ${failed} failed`);

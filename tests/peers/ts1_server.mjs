@@ -30,6 +30,7 @@ tool("logs", {}, async () => {
   return text("logged");
 });
 tool("meta", {}, async (_, { _meta }) => text(JSON.stringify(_meta ?? {})));
+tool("top", { $top: z.number() }, async args => text(JSON.stringify(args)));      // a key that some providers refuse
 tool("structure", {}, async () => ({ content: [], structuredContent: { n: 1, deep: [{ a: null }] } }));
 
 // -- asking
