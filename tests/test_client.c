@@ -586,8 +586,9 @@ TEST(timeouts_of_all_kinds)                                                     
             char wanted[64];
             mcp_id id;
             if (i == 0) k.uri = "x:1";
-            else if (i == 1) k.prompt = "p";
+            else if (i == 1 || i == 3) k.prompt = "p";
             else k.method = kinds[i];
+            if (i == 3) k.complete = "a";
             k.timeout_ms = 100;
             id = mcp_client_send(c, &k);
             turns(c, 1);
