@@ -6966,7 +6966,7 @@ static const char *mcpi_notes_make(mcpi_compiler *c)
 {
     enum { LINE = 300, MOST = 100 };
     const mcpi_remark *note;
-    size_t left = c->notes_count < MOST ? c->notes_count : MOST, cap = (left + 1) * LINE + 1, end;
+    size_t left = c->notes_count < MOST ? c->notes_count : (size_t)MOST, cap = (left + 1) * LINE + 1, end;
     mcpi_said t;
     mcpi_said_in(&t, (char *)mcpi_work_alloc(&c->work, cap), cap);
     for (note = c->notes; t.buf && note && left; note = note->next, left--) {
