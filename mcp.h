@@ -8,8 +8,8 @@
    Every other file just includes "mcp.h". It needs libc and POSIX, nothing else; no Windows. On a glibc older than
    2.34 a program that starts threads of its own links -lpthread, as it does anyway.
 
-   WHAT IT IS NOT (yet): no HTTP and no TLS, no host for many servers, no JSON Schema validator (of a tool's arguments
-   the top type and "required" are checked). It is not thread-safe: an object belongs to one thread at a time.
+   WHAT IT IS NOT (yet): no HTTP and no TLS, no host for many servers. It is not thread-safe: an object belongs to one
+   thread at a time.
 
    CONTENTS (search for the key)
        public part:      == version, status, memory, JSON: reading, JSON: writing, JSON-RPC, streams, schemas, names,
@@ -462,8 +462,9 @@ typedef struct mcp_schema mcp_schema;
    not in this schema. Nothing is ever fetched. `format` and content... are annotations: they are not checked. Takes time
    linear in the schema's size. https://json-schema.org/draft/2020-12 */
 MCP_API const mcp_schema *mcp_schema_compile(mcp_arena *a, const mcp_json *schema, const char **why);
-/* What the schema says and is not enforced, a line each, with its place: a pattern that is outside of ... The first 100
-   and how many more there are; "" if there is nothing. Never NULL. */
+/* What the schema says and is not enforced, a line each, with its place and why: patterns with look-around, back-references
+   or properties of characters other than letters, marks and numbers, patterns that are malformed or too large. The
+   first 100, and how many more there are; "" if there is nothing. Never NULL. */
 MCP_API const char *mcp_schema_notes(const mcp_schema *s);
 /* Does the value fit? MCP_OK; MCP_ERR_INVALID; MCP_ERR_LIMIT: it could not be told within 1,000,000 steps and 256 for
    each part of the value, or schemas nest over 4,000 deep, as they do without end in one that refers to itself;
