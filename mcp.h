@@ -8,8 +8,8 @@
    Every other file just includes "mcp.h". It needs libc and POSIX, nothing else; no Windows. On a glibc older than
    2.34 a program that starts threads of its own links -lpthread, as it does anyway.
 
-   WHAT IT IS NOT (yet): no HTTP and no TLS, no host for many servers, no JSON Schema validator (of a tool's arguments
-   the top type and "required" are checked). It is not thread-safe: an object belongs to one thread at a time.
+   WHAT IT IS NOT (yet): no HTTP and no TLS, no host for many servers. It is not thread-safe: an object belongs to one
+   thread at a time.
 
    CONTENTS (search for the key)
        public part:      == version, status, memory, JSON: reading, JSON: writing, JSON-RPC, streams, schemas, names,
@@ -462,8 +462,9 @@ typedef struct mcp_schema mcp_schema;
    not in this schema. Nothing is ever fetched. `format` and content... are annotations: they are not checked. Takes time
    linear in the schema's size. https://json-schema.org/draft/2020-12 */
 MCP_API const mcp_schema *mcp_schema_compile(mcp_arena *a, const mcp_json *schema, const char **why);
-/* What the schema says and is not enforced, a line each, with its place: a pattern that is outside of ... "" if there
-   is nothing. Never NULL. */
+/* What the schema says and is not enforced, a line each, with its place and why: patterns with look-around, back-references
+   or properties of characters other than letters, marks and numbers, patterns that are malformed or too large. The
+   first 100, and how many more there are; "" if there is nothing. Never NULL. */
 MCP_API const char *mcp_schema_notes(const mcp_schema *s);
 /* Does the value fit? MCP_OK; MCP_ERR_INVALID; MCP_ERR_LIMIT: it could not be told within 1,000,000 steps and 256 for
    each part of the value, or schemas nest over 4,000 deep, as they do without end in one that refers to itself;
@@ -725,7 +726,8 @@ MCP_API int  mcp_server_changed(mcp_server *s, unsigned what);
 MCP_API int  mcp_server_updated(mcp_server *s, const char *uri);
 /* A method or notification of your own, or in place of a built-in one (a list that is computed), except initialize,
    notifications/initialized, ping, server/discover, subscriptions/listen and notifications/cancelled. A
-   notification's request cannot be answered. fn NULL takes it away. */
+   notification's request cannot be answered. fn NULL takes it away. MCP_OK; MCP_ERR_ARGUMENT: one of those, or no name;
+   MCP_ERR_MEMORY; MCP_ERR_UNKNOWN: there is none to take away. */
 MCP_API int  mcp_server_method (mcp_server *s, const char *method, mcp_req_fn fn, void *user);
 /* Sends a notification to one legacy peer, or to all of them (to NULL). params: JSON object text or NULL.
    MCP_ERR_MISUSE when `to` never sent notifications/initialized: the modern era has no notification that belongs to
@@ -849,9 +851,11 @@ MCP_API int  mcp_req_add_resource(mcp_req *r, const char *uri, const char *mime,
                                   bool binary);
 MCP_API int  mcp_req_add_link    (mcp_req *r, const char *uri, const char *name, const char *mime);
 MCP_API int  mcp_req_add_json    (mcp_req *r, const char *block, size_t len);     /* any other content block */
-/* prompts: who says what is added from here on: "user" (the default) or "assistant" */
+/* prompts: who says what is added from here on: "user" (the default) or "assistant"; MCP_OK, MCP_ERR_ARGUMENT for any
+   other, or why r cannot be answered */
 MCP_API int  mcp_req_role        (mcp_req *r, const char *role);
-/* Caching hints for this answer, in place of the server's or the resource's: lists and resources. */
+/* Caching hints for this answer, in place of the server's or the resource's: lists and resources. MCP_OK, or why r
+   cannot be answered. */
 MCP_API int  mcp_req_cache       (mcp_req *r, int ttl_ms, int scope);
 /* The answer to a completion, which has no content; MCP_ERR_MISUSE elsewhere. Best first: at most 100 of the n values
    go out. total: how many there are, or -1. more: there are more than these.
@@ -917,7 +921,9 @@ MCP_API int  mcp_req_elicit    (mcp_req *r, const char *key, const char *message
 MCP_API int  mcp_req_elicit_url(mcp_req *r, const char *key, const char *message, const char *url);
 MCP_API int  mcp_server_elicited(mcp_server *s, const char *url);
 /* A JSON value of the handler's own that the next run finds by mcp_req_kept (NULL: nothing), until it keeps another;
-   NULL: nothing. A modern client carries it: it cannot change it, but it can read it. */
+   NULL: nothing. A modern client carries it: it cannot change it, but it can read it. keep: MCP_OK, MCP_ERR_ARGUMENT
+   (no JSON), MCP_ERR_MEMORY, MCP_ERR_MISUSE, or as mcp_req_ask where the state that came does not fit. kept lives until
+   the handler returns. */
 MCP_API int  mcp_req_keep      (mcp_req *r, const char *json);
 MCP_API const mcp_json *mcp_req_kept(mcp_req *r);
 #endif /* MCP_NO_SERVER */
@@ -1292,10 +1298,16 @@ static void mcpi_say_bytes(mcpi_said *t, const char *s, size_t n)
     t->len += n;
 }
 
+/* Writes the digits of a number before `end`, at most 20, and returns the first. */
+static char *mcpi_to_decimal(char *end, uint64_t u)
+{
+    do *--end = (char)('0' + (int)(u % 10)); while ((u /= 10) != 0);
+    return end;
+}
+
 static void mcpi_say_number(mcpi_said *t, uint64_t u, bool negative)
 {
-    char digits[21], *p = digits + sizeof digits;
-    do *--p = (char)('0' + (int)(u % 10)); while ((u /= 10) != 0);
+    char digits[21], *p = mcpi_to_decimal(digits + sizeof digits, u);
     if (negative) *--p = '-';
     mcpi_say_bytes(t, p, (size_t)(digits + sizeof digits - p));
 }
@@ -3259,8 +3271,7 @@ void mcp_put_str(mcp_writer *w, const char *key, const char *s)
 
 static void mcpi_put_integer(mcp_writer *w, const char *key, uint64_t u, bool negative)
 {
-    char digits[24], *end = digits + sizeof digits, *p = end;
-    do *--p = (char)('0' + (int)(u % 10)); while ((u /= 10) != 0);
+    char digits[24], *end = digits + sizeof digits, *p = mcpi_to_decimal(end, u);
     if (negative) *--p = '-';
     mcpi_put_splice(w, key, p, (size_t)(end - p));
 }
@@ -5983,7 +5994,7 @@ static bool mcpi_same_members(mcpi_work *w, const mcp_json *a, const mcp_json *b
 
 static bool mcpi_same(mcpi_work *w, const mcp_json *a, const mcp_json *b, int depth)
 {
-    mcpi_mark mark = mcpi_mark_set(w->arena);
+    mcpi_mark mark;
     const mcp_json *x, *y;
     bool same;
     if (mcp_json_type(a) != mcp_json_type(b) || !mcpi_spend(w, 1)) return false;
@@ -5997,6 +6008,7 @@ static bool mcpi_same(mcpi_work *w, const mcp_json *a, const mcp_json *b, int de
             if (!mcpi_same(w, x, y, depth + 1)) return false;
         return true;
     case MCP_JSON_OBJECT:
+        mark = mcpi_mark_set(w->arena);
         same = mcpi_same_members(w, a, b, depth);
         mcpi_mark_back(w->arena, &mark);
         return same;
@@ -6141,6 +6153,8 @@ struct mcpi_node {
     unsigned char types;
     bool distinct;                          /* members whose key comes again have to be told apart */
     bool tracks;                            /* has unevaluated... */
+    unsigned char height;                   /* 1 and up: see mcpi_flat */
+    const mcpi_node *rest;                  /* there: for members of no known name */
 };
 
 /* Whoever has a schema can check it: what links the checks is mcp_schema_compile alone. */
@@ -6948,15 +6962,15 @@ static void mcpi_ref_resolve(mcpi_compiler *c, const mcpi_pending_ref *ref)
     else mcpi_refuse_schema(c, r->src, "it leads to nothing in this schema");
 }
 
-/* The places that are not enforced, as lines. */
+/* The places that are not enforced, as lines: the first of them, since each is looked for from the root. */
 static const char *mcpi_notes_make(mcpi_compiler *c)
 {
-    enum { LINE = 300 };
+    enum { LINE = 300, MOST = 100 };
     const mcpi_remark *note;
-    size_t cap = c->notes_count * LINE + 1, end;
+    size_t left = c->notes_count < MOST ? c->notes_count : (size_t)MOST, cap = (left + 1) * LINE + 1, end;
     mcpi_said t;
     mcpi_said_in(&t, (char *)mcpi_work_alloc(&c->work, cap), cap);
-    for (note = c->notes; t.buf && note; note = note->next) {
+    for (note = c->notes; t.buf && note && left; note = note->next, left--) {
         end = t.len + LINE - 1;
         t.cap = end + 1;
         mcpi_say_place(&t, c->root, note->where);
@@ -6966,11 +6980,53 @@ static const char *mcpi_notes_make(mcpi_compiler *c)
         t.full = false;
         t.buf[t.len++] = '\n';
     }
+    if (t.buf && c->notes_count > MOST) {
+        t.cap = cap;
+        mcpi_say_words(&t, "and so in more places: ");
+        mcpi_say_number(&t, c->notes_count - MOST, false);
+        t.buf[t.len++] = '\n';
+    }
     return t.buf;
+}
+
+/* Nodes that say no more than nearly all nodes of tools do: types and assertions, members by their names, one kind of
+   items, alternatives and references, and below that only nodes of this kind, at most MCPI_FLAT_HIGHEST deep. They are
+   checked without frames. `height` is more than any node below has. */
+enum { MCPI_FLAT_HIGHEST = 8, MCPI_FLAT_NAMES = 64 };
+
+static bool mcpi_flat_below(const mcpi_node *x, unsigned char height)
+{
+    return !x || (x->height && x->height < height);
+}
+
+static bool mcpi_flat_rule(const mcpi_rule *r, unsigned char height)
+{
+    uint32_t i;
+    switch (r->op) {
+    case MCPI_KW_MEMBERS: case MCPI_KW_ITEMS: case MCPI_KW_REF:
+        return r->n == 0 && mcpi_flat_below(r->sub, height);
+    case MCPI_KW_ALL: case MCPI_KW_ANY: case MCPI_KW_ONE:
+        for (i = 0; i < r->n; i++) if (!mcpi_flat_below(r->list[i], height)) return false;
+        return true;
+    default:
+        return r->op == MCPI_KW_REQUIRED;
+    }
+}
+
+static void mcpi_flat_find(mcpi_node *x, unsigned char height)
+{
+    const mcpi_rule *r;
+    uint32_t i;
+    if (x->height || x->distinct || x->known_count > MCPI_FLAT_NAMES) return;
+    for (i = 0; i < x->known_count; i++) if (!mcpi_flat_below(x->known[i].sub, height)) return;
+    for (r = x->rules; r; r = r->next) if (!mcpi_flat_rule(r, height)) return;
+    for (r = x->rules; r; r = r->next) if (r->op == MCPI_KW_MEMBERS) x->rest = r->sub;
+    x->height = height;
 }
 
 static bool mcpi_schema_build(mcpi_compiler *c)
 {
+    unsigned char height;
     mcp_schema *s = c->schema = (mcp_schema *)mcpi_work_alloc(&c->work, sizeof *s);
     size_t cells = 4;
     while (cells < c->span / 16) cells *= 2;
@@ -6986,6 +7042,10 @@ static bool mcpi_schema_build(mcpi_compiler *c)
         for (x = c->filled; x && c->work.status == MCP_OK; x = x->next) { c->filled = x; mcpi_node_fill(c, x); }
         for (; c->refs && c->work.status == MCP_OK; c->refs = c->refs->next) mcpi_ref_resolve(c, c->refs);
         if (c->filled) c->filled = c->filled->next;
+    }
+    for (height = 1; MCPI_FAST && height <= MCPI_FLAT_HIGHEST && c->work.status == MCP_OK; height++) {
+        mcpi_node *x;
+        for (x = s->root; x; x = x->next) mcpi_flat_find(x, height);
     }
     if (c->work.status == MCP_OK) s->notes = mcpi_notes_make(c);
     return c->work.status == MCP_OK;
@@ -7221,6 +7281,70 @@ static bool mcpi_has(const mcpi_visit *f, const char *name, size_t len)
     return at != MCPI_NONE && mcpi_bit(f->seen, at);
 }
 
+static int mcpi_flat(mcpi_work *w, const mcpi_node *x, const mcp_json *v);
+
+static int mcpi_flat_members(mcpi_work *w, const mcpi_node *x, const mcp_json *v)
+{
+    const mcp_json *k;
+    uint64_t seen = 0;
+    uint32_t left, required = 0, at = MCPI_NONE;
+    int verdict = MCPI_FITS;
+    if (!mcpi_spend(w, v->n)) return MCPI_FITS_NOT;
+    mcpi_each_key(k, left, v) {
+        uint32_t next = at + 1;             /* members often come in the order in which the schema has them */
+        const mcpi_node *sub = x->rest;
+        if (next < x->known_count && x->known[next].len == k->n && memcmp(x->known[next].text, k->u.text, k->n) == 0)
+            at = next;
+        else at = mcpi_known_find(x, k->u.text, k->n);
+        if (at != MCPI_NONE) {
+            if (seen >> at & 1) return MCPI_PUSHED;
+            seen |= UINT64_C(1) << at;
+            required += x->known[at].required;
+            sub = x->known[at].sub;
+        }
+        if (sub && verdict == MCPI_FITS) verdict = mcpi_flat(w, sub, k + 1);    /* a key may still come again */
+    }
+    return verdict == MCPI_FITS && required < x->required ? MCPI_FITS_NOT : verdict;
+}
+
+static int mcpi_flat_rule_fits(mcpi_work *w, const mcpi_rule *r, const mcp_json *v)
+{
+    uint32_t i, count = 0;
+    int verdict = MCPI_FITS;
+    switch (r->op) {
+    case MCPI_KW_REF:
+        return mcpi_flat(w, r->sub, v);
+    case MCPI_KW_ITEMS:
+        if (mcp_json_type(v) == MCP_JSON_ARRAY && r->sub)
+            for (v = mcp_json_first(v); v && verdict == MCPI_FITS; v = mcp_json_next(v)) verdict = mcpi_flat(w, r->sub, v);
+        return verdict;
+    case MCPI_KW_ALL:
+        for (i = 0; i < r->n && verdict == MCPI_FITS; i++) verdict = mcpi_flat(w, r->list[i], v);
+        return verdict;
+    case MCPI_KW_ANY: case MCPI_KW_ONE:
+        for (i = 0; i < r->n && verdict != MCPI_PUSHED && count < 1u + (r->op == MCPI_KW_ONE); i++) {
+            verdict = mcpi_flat(w, r->list[i], v);
+            count += verdict == MCPI_FITS;
+        }
+        return verdict == MCPI_PUSHED ? verdict : count == 1 ? MCPI_FITS : MCPI_FITS_NOT;
+    default:
+        return verdict;
+    }
+}
+
+/* The verdict on a value of a node that has a height; MCPI_PUSHED: a key came twice, and so it takes frames to know. As
+   the height is bounded, so is the recursion. */
+static int mcpi_flat(mcpi_work *w, const mcpi_node *x, const mcp_json *v)
+{
+    const mcpi_rule *r;
+    int verdict = MCPI_FITS;
+    if (!mcpi_spend(w, 1) || !mcpi_type_fits(w, x, v)) return MCPI_FITS_NOT;
+    for (r = x->asserts; r; r = r->next) if (!mcpi_assert_fits(w, r, v)) return MCPI_FITS_NOT;
+    if (mcp_json_type(v) == MCP_JSON_OBJECT && (x->known || x->rest)) verdict = mcpi_flat_members(w, x, v);
+    for (r = x->rules; r && verdict == MCPI_FITS; r = r->next) verdict = mcpi_flat_rule_fits(w, r, v);
+    return verdict;
+}
+
 /* Applies k->next: the verdict, or MCPI_PUSHED when that takes a frame. */
 static int mcpi_apply(mcpi_checker *k)
 {
@@ -7231,6 +7355,10 @@ static int mcpi_apply(mcpi_checker *k)
     mcpi_mark mark = mcpi_mark_set(k->work.arena);
     bool ok;
     if (!mcpi_spend(&k->work, 1)) return MCPI_FITS_NOT;
+    if (MCPI_FAST && x->height && n->mode == MCPI_QUIET && !(n->place == MCPI_SAME && up && up->marks)) {
+        int verdict = mcpi_flat(&k->work, x, n->v);
+        if (verdict != MCPI_PUSHED) return verdict;
+    }
     ok = mcpi_type_fits(&k->work, x, n->v);
     for (r = x->asserts; r && ok; r = r->next) ok = mcpi_spend(&k->work, 1) && mcpi_assert_fits(&k->work, r, n->v);
     if (ok ? !x->rules : n->mode == MCPI_QUIET) return ok ? MCPI_FITS : MCPI_FITS_NOT;
@@ -8049,7 +8177,8 @@ int mcp_schema_check(const mcp_schema *s, const mcp_json *value, mcp_arena *scra
        k  kept             n  dropped, and told in the description
        x  dropped          r  rewritten, as the comment of the row says
        F  cannot be said with strictness: the tool falls back to the profile without
-   The second column tells which values a keyword speaks of: o objects, a arrays, s strings, n numbers, * all.
+   The second column tells which values a keyword speaks of: o objects, a arrays, s strings, n numbers, f strings
+   and numbers, * all.
 
    gen generic   oai openai   oas openai-strict   ant anthropic   bed bedrock   mis mistral   gem gemini
    gmj gemini-json   dsk deepseek   dss deepseek-strict   moo moonshot   glm glm   qwe qwen   oll ollama   lla llamacpp
@@ -8089,7 +8218,7 @@ int mcp_schema_check(const mcp_schema *s, const mcp_json *value, mcp_arena *scra
     X(MAX_LENGTH,       "maxLength",             's', "kkn kkk kn kn k kk n c") \
     X(PATTERN,          "pattern",               's', "ppp kkk pn pn n pp n a") /* p: without look-around and the like;
                                                          a: and from ^ to $ */ \
-    X(FORMAT,           "format",                '*', "kk9 kkk GJ k5 n kk n L") /* those of a list: see below */ \
+    X(FORMAT,           "format",                'f', "kk9 kkk GJ k5 n kk n L") /* those of a list: see below */ \
     X(ENCODING,         "contentEncoding",       's', "nnn nnn nn nn n nn n x") \
     X(MEDIA,            "contentMediaType",      's', "nnn nnn nn nn n nn n x") \
     X(MINIMUM,          "minimum",               'n', "kkk kkk dd kk k kk n k") /* d: if a double holds it */ \
@@ -8249,6 +8378,8 @@ typedef struct mcpi_fit_target {
     const char *def;
     uint32_t active;                        /* of a group: how many of its members are being expanded */
     uint32_t stamp;                         /* the last node that absorbed it */
+    struct mcpi_fit_active *leads;          /* of a definition: to which others */
+    size_t led;                             /* from how many places */
 } mcpi_fit_target;
 typedef struct mcpi_fit_active { mcpi_fit_target *target; struct mcpi_fit_active *next; } mcpi_fit_active;
 
@@ -8270,7 +8401,7 @@ typedef struct mcpi_fit_node {
     bool never;                             /* no value fits */
     bool clash;                             /* two of its schemas contradict each other */
     bool null, null_first;                  /* or null */
-    bool nullable, needed, sealed, constant, free, typed, in_place, no_keep, top, from_union, done;
+    bool nullable, needed, sealed, constant, free, typed, in_place, no_keep, top, from_union, done, joined;
 } mcpi_fit_node;
 
 /* -- the fitter -------------------------------------------------------------------------------------------------- */
@@ -8310,7 +8441,7 @@ typedef struct mcpi_fitter {
     const mcpi_fit_place *place;
     mcpi_fit_index members, targets, followed, anchors, keys, wishes, renamed, sent, def_names;
     bool anchored, keyed, grouped;
-    mcpi_fit_target *defs, *defs_last, *def_group;  /* definitions that are kept; the group of the one that is walked */
+    mcpi_fit_target *defs, *defs_last, *walked;     /* definitions that are kept; the one that is being walked */
     bool optional;                          /* since the definition began, a property that may be left out was passed */
     bool wrapped;
     size_t strict_names, strict_properties, strict_values;
@@ -8897,8 +9028,9 @@ static void mcpi_fit_take(mcpi_fitter *f, mcpi_fit_node *n, mcpi_fit_word *old, 
             else mcpi_fit_append(old, s);
         }
         break;
-    case MCPI_F_NOT:
-        for (s = w->first; s; s = next) { next = s->next; mcpi_fit_append(old, s); }
+    case MCPI_F_NOT:                        /* none of several: not any of them */
+        for (same = old->first; same->other; same = same->other) { }
+        same->other = w->first;
         break;
     case MCPI_F_MORE:                       /* false beside a schema: false; mcpi_fit_settle_closed has the last word */
         if (!w->first) { old->first = old->last = NULL; old->n = 0; old->json = w->json; }
@@ -9083,12 +9215,12 @@ static void mcpi_fit_read_description(mcpi_fitter *f, mcpi_fit_node *n, const mc
     } else {
         mcpi_fit_report(f, "description is no string");
         if (n->description || mcp_json_type(v) != MCP_JSON_ARRAY) return;
-        mcp_json_each(item, v) if (mcp_json_type(item) == MCP_JSON_STRING) len += item->n + 1;
-        p = len ? (char *)mcpi_fit_new(f, len) : NULL;
+        mcp_json_each(item, v) if (mcp_json_type(item) == MCP_JSON_STRING && item->n) len += item->n + 1;
+        p = len > 1 ? (char *)mcpi_fit_new(f, len) : NULL;
         if (!p) return;
         n->description = p;
         mcp_json_each(item, v) {
-            if (mcp_json_type(item) != MCP_JSON_STRING) continue;
+            if (mcp_json_type(item) != MCP_JSON_STRING || !item->n) continue;
             if (p != n->description) *p++ = ' ';
             memcpy(p, item->u.text, item->n);
             p += item->n;
@@ -9135,7 +9267,7 @@ static void mcpi_fit_read_required(mcpi_fitter *f, mcpi_fit_node *n, const mcp_j
             else mcpi_fit_report(f, "required lists what is no name");
         }
     }
-    mcpi_fit_add(f, n, &w);
+    if (w.n) mcpi_fit_add(f, n, &w);
 }
 
 static void mcpi_fit_read_union(mcpi_fitter *f, mcpi_fit_node *n, bool one, const mcp_json *v, const mcp_json *base)
@@ -9452,7 +9584,7 @@ static const mcp_json *mcpi_fit_resolve(mcpi_fitter *f, const char *s, size_t n,
         *base = mcpi_fit_anchor(f, s, before, false);
         if (!*base || !hash || before + 1 == n) return *base;
     }
-    if (before + 1 == n) return *base;                      /* "#" */
+    if (!hash || before + 1 == n) return *base;             /* "" and "#" */
     if (hash[1] != '/') {
         found = mcpi_fit_anchor(f, hash + 1, n - before - 1, true);
         return found ? found : mcpi_fit_anchor(f, hash, n - before, false);
@@ -9570,7 +9702,7 @@ static bool mcpi_fit_keeps(mcpi_fitter *f, mcpi_fit_node *n)
     if (n->kept && !n->refs) return true;
     if (n->kept || !n->refs || n->refs->next || !(t = mcpi_fit_target_of(f, n->refs->text, n->refs->base))) return false;
     /* Gemini takes a cycle only where a property can be left out. */
-    if (t->group == f->def_group && !f->optional && mcpi_fit_cell(f, MCPI_F_REFS) == 'o') f->lost = true;  /* ends this try */
+    if (f->walked && t->group == f->walked->group && !f->optional && mcpi_fit_cell(f, MCPI_F_REFS) == 'o') f->lost = true;  /* ends this try */
     n->refs = NULL;
     n->kept = t;
     f->refs++;
@@ -9800,6 +9932,58 @@ static bool mcpi_fit_only_needs(const mcpi_fit_node *n)
            mcpi_fit_only(n, MCPI_FIT_ANNOTATIONS | MCPI_FIT_BIT(MCPI_F_TYPE) | MCPI_FIT_BIT(MCPI_F_REQUIRED));
 }
 
+static uint32_t mcpi_fit_types_of_values(const mcpi_fit_word *w)
+{
+    const mcpi_fit_value *v;
+    uint32_t types = 0;
+    for (v = w ? w->values : NULL; v; v = v->next) types = mcpi_fit_add_type(types, mcpi_fit_type_of_value(v->json));
+    if (mcpi_fit_has_type(types, MCPI_T_NUMBER)) types = mcpi_fit_without_type(types, MCPI_T_INTEGER);
+    return types;
+}
+
+/* The type that the keywords speak of. */
+static unsigned mcpi_fit_guess_type(const mcpi_fit_node *n)
+{
+    static const char order[] = "oasnf";
+    static const unsigned char types[] = { MCPI_T_OBJECT, MCPI_T_ARRAY, MCPI_T_STRING, MCPI_T_NUMBER, MCPI_T_STRING };
+    const mcpi_fit_word *w;
+    int i;
+    for (i = 0; i < 5; i++)
+        for (w = n->words; w; w = w->next)
+            if (mcpi_fit_rules[w->id].of == order[i]) return types[i];
+    return 0;
+}
+
+/* Types that no value of the list has go. If none is left, the type was a mistake: the list says more. */
+static void mcpi_fit_reconcile(mcpi_fitter *f, mcpi_fit_node *n)
+{
+    uint32_t types = mcpi_fit_types_of_values(mcpi_fit_find(n, MCPI_F_ENUM)), all, left = 0;
+    if (!n->types || !types) return;
+    for (all = n->types; all; all >>= 4)
+        if (mcpi_fit_common_types(all & 15, types)) left = mcpi_fit_add_type(left, all & 15);
+    if (!left) mcpi_fit_report(f, "type fits no value of enum: it is that of the values");
+    n->types = left ? left : types;
+}
+
+/* Drops the keywords that speak of other types than these: they never had an effect. */
+static void mcpi_fit_drop_strangers(mcpi_fitter *f, mcpi_fit_node *n, uint32_t types)
+{
+    unsigned mask = mcpi_fit_mask(types);
+    const mcpi_fit_word *w;
+    uint64_t gone = 0;
+    if (!mask) return;
+    for (w = n->words; w; w = w->next) {
+        char of = mcpi_fit_rules[w->id].of;
+        bool fits = of == '*' || (of == 'o' && mask >> MCPI_T_OBJECT & 1) || (of == 'a' && mask >> MCPI_T_ARRAY & 1) ||
+                    ((of == 's' || of == 'f') && mask >> MCPI_T_STRING & 1) ||
+                    ((of == 'n' || of == 'f') && mask & (1u << MCPI_T_NUMBER | 1u << MCPI_T_INTEGER));
+        if (fits) continue;
+        gone |= MCPI_FIT_BIT(w->id);
+        mcpi_fit_report(f, "%s says nothing about this type and is dropped", mcpi_fit_name(w->id));
+    }
+    mcpi_fit_drop(n, gone);
+}
+
 /* "a,b | c": the names that each branch asks for, but those in `common`. */
 static void mcpi_fit_tell_needs(mcpi_fitter *f, mcpi_fit_node *n, const mcpi_fit_slot *branch, bool one)
 {
@@ -9821,9 +10005,11 @@ static void mcpi_fit_tell_needs(mcpi_fitter *f, mcpi_fit_node *n, const mcpi_fit
     mcpi_fit_note(f, n, "Give %s one of: %s.", one ? "exactly" : "at least", text);
 }
 
-/* The branches of a union as nodes, without those that nothing fits; *null: one was for null. Each is a slot of w. */
-static void mcpi_fit_read_branches(mcpi_fitter *f, mcpi_fit_word *w, const mcpi_fit_union *u, bool *null)
+/* The branches of a union as nodes, without those that nothing fits (`types`: those that are allowed beside it; 0: all);
+   *null: one was for null. Each is a slot of w. */
+static void mcpi_fit_read_branches(mcpi_fitter *f, mcpi_fit_word *w, const mcpi_fit_union *u, uint32_t types, bool *null)
 {
+    uint32_t own;
     const mcpi_fit_slot *from;
     const mcpi_fit_place *up = f->place;
     mcpi_fit_place here;
@@ -9837,7 +10023,15 @@ static void mcpi_fit_read_branches(mcpi_fitter *f, mcpi_fit_word *w, const mcpi_
         f->place = &here;
         s->node = mcpi_fit_raw(f, s);
         if (!s->node) break;
-        if (s->node->never || s->node->clash || !(mcp_json_type(from->all.json) == MCP_JSON_OBJECT ||
+        mcpi_fit_reconcile(f, s->node);
+        own = s->node->types ? s->node->types : mcpi_fit_types_of_values(mcpi_fit_find(s->node, MCPI_F_ENUM));
+        mcpi_fit_drop_strangers(f, s->node, own ? own : types);
+        if (!own && types && (s->node->unions ||            /* what is in it speaks of these types, too */
+                              (mcpi_fit_guess_type(s->node) && !mcpi_fit_common_types(types, mcpi_fit_guess_type(s->node))))) {
+            s->node->types = types;
+            mcpi_fit_put_word(f, s->node, MCPI_F_TYPE);
+        }
+        if (s->node->never || s->node->clash || (types && own && !mcpi_fit_common_types(types, own)) || !(mcp_json_type(from->all.json) == MCP_JSON_OBJECT ||
                                                   mcp_json_type(from->all.json) == MCP_JSON_BOOL || from->other))
             mcpi_fit_report(f, "nothing fits this branch: it is dropped");
         else if (mcpi_fit_is_null(s->node)) *null = true;
@@ -9883,13 +10077,18 @@ static void mcpi_fit_sort_unions(mcpi_fitter *f, mcpi_fit_node *n)
         mcpi_fit_union *u = n->unions, *rest;
         mcpi_fit_slot *s;
         mcpi_fit_word branches, *w;
-        bool null = false, needs = true, typed = n->types && !mcpi_fit_has_type(n->types, MCPI_T_NULL);
+        bool null = false, needs = true, any = true, typed = n->types && !mcpi_fit_has_type(n->types, MCPI_T_NULL);
+        uint32_t types = n->types ? n->types : mcpi_fit_types_of_values(mcpi_fit_find(n, MCPI_F_ENUM));
         n->unions = u->next;
         if (!n->unions) n->unions_last = NULL;
         memset(&branches, 0, sizeof branches);
-        mcpi_fit_read_branches(f, &branches, u, &null);
+        mcpi_fit_read_branches(f, &branches, u, types, &null);
         if (mcpi_fit_stopped(f)) return;
-        for (s = branches.first; s; s = s->next) needs &= mcpi_fit_only_needs(s->node);
+        for (s = branches.first; s; s = s->next) {
+            needs &= mcpi_fit_only_needs(s->node);
+            any &= !s->node->types && mcpi_fit_only(s->node, MCPI_FIT_ANNOTATIONS);
+        }
+        if (branches.n > 1 && any) continue;                /* it says nothing */
         if (!branches.n && null) {
             mcpi_fit_take_types(n, MCPI_T_NULL);
             mcpi_fit_put_word(f, n, MCPI_F_TYPE);
@@ -9906,7 +10105,8 @@ static void mcpi_fit_sort_unions(mcpi_fitter *f, mcpi_fit_node *n)
         else if (!mcpi_fit_join_constants(f, n, &branches)) {
             rest = n->unions;
             n->unions = n->unions_last = NULL;
-            w = mcpi_fit_put_word(f, n, u->one ? MCPI_F_ONE_OF : MCPI_F_ANY_OF);
+            if (u->one && mcpi_fit_cell(f, MCPI_F_ONE_OF) == 'r') mcpi_fit_report(f, "oneOf becomes anyOf");
+            w = mcpi_fit_put_word(f, n, u->one && mcpi_fit_cell(f, MCPI_F_ONE_OF) != 'r' ? MCPI_F_ONE_OF : MCPI_F_ANY_OF);
             if (!w) return;
             w->first = branches.first;
             w->last = branches.last;
@@ -9919,6 +10119,10 @@ static void mcpi_fit_sort_unions(mcpi_fitter *f, mcpi_fit_node *n)
                 if (!rest) continue;
                 memset(&more, 0, sizeof more);
                 more.unions = rest;
+                if (!s->node->types && types) {
+                    s->node->types = types;
+                    mcpi_fit_put_word(f, s->node, MCPI_F_TYPE);
+                }
                 mcpi_fit_merge(f, s->node, &more, false);
             }
             return;
@@ -9941,6 +10145,10 @@ static mcpi_fit_node *mcpi_fit_branch(mcpi_fitter *f, const mcpi_fit_node *outer
         return n;
     }
     if (!raw) raw = mcpi_fit_raw(f, s);
+    if (raw && outer && !n->types && !raw->types && !raw->unions && !raw->kept) {   /* it says of what it speaks */
+        n->types = mcpi_fit_guess_type(raw);
+        if (f->strict && !(raw->has & ~MCPI_FIT_ANNOTATIONS)) mcpi_fit_lose(f, "a value of any type cannot be said", "");
+    }
     if (raw) mcpi_fit_merge(f, n, raw, true);
     mcpi_fit_settle(f, n);
     n->in_place = !outer;
@@ -9984,7 +10192,9 @@ static bool mcpi_fit_few_branches(mcpi_fitter *f, mcpi_fit_node *n, mcpi_fit_nod
     n->branches = NULL;
     n->outer = NULL;
     mcpi_fit_open(n, false);
-    if (!only) {
+    if (n->joined) n->joined = false;
+    else if (!only) {
+        if (n->null) { n->null = false; n->types = MCPI_T_NULL; mcpi_fit_put_word(f, n, MCPI_F_TYPE); }
         mcpi_fit_report(f, "no branch can be met: the union is dropped");
         if (outer) mcpi_fit_merge(f, n, outer, false);
     } else if ((raw = mcpi_fit_branch(f, outer, only, NULL)) != NULL) mcpi_fit_merge(f, n, raw, true);
@@ -10036,20 +10246,11 @@ static void mcpi_fit_split(mcpi_fitter *f, mcpi_fit_node *n)
 
 /* -- one node ---------------------------------------------------------------------------------------------------- */
 
-static uint32_t mcpi_fit_types_of_values(const mcpi_fit_word *w)
-{
-    const mcpi_fit_value *v;
-    uint32_t types = 0;
-    for (v = w ? w->values : NULL; v; v = v->next) types = mcpi_fit_add_type(types, mcpi_fit_type_of_value(v->json));
-    if (mcpi_fit_has_type(types, MCPI_T_NUMBER)) types = mcpi_fit_without_type(types, MCPI_T_INTEGER);
-    return types;
-}
-
 /* The values of "enum", and whether null is one of them. */
 static void mcpi_fit_settle_values(mcpi_fitter *f, mcpi_fit_node *n, bool null_typed)
 {
     mcpi_fit_word *w = mcpi_fit_find(n, MCPI_F_ENUM);
-    uint32_t all = w ? w->n : 0, types, left = 0;
+    uint32_t all = w ? w->n : 0, types;
     bool null;
     if (!w) return;
     mcpi_fit_filter_values(f, w, mcpi_fit_value_not_null, NULL);
@@ -10064,51 +10265,11 @@ static void mcpi_fit_settle_values(mcpi_fitter *f, mcpi_fit_node *n, bool null_t
     all = w->n;
     types = n->types;
     if (types) {
-        mcpi_fit_value *values = w->values;
         mcpi_fit_filter_values(f, w, mcpi_fit_value_of, &types);
-        if (!w->n) {                        /* one of the two is a mistake; the list says more */
-            mcpi_fit_report(f, "type fits no value of enum: it is that of the values");
-            for (; values; values = values->next) mcpi_fit_append_value(f, w, values->json, NULL);
-            n->types = 0;
-        } else if (w->n < all) mcpi_fit_report(f, "values that do not fit the type are dropped");
+        if (w->n < all) mcpi_fit_report(f, "values that do not fit the type are dropped");
     }
-    types = mcpi_fit_types_of_values(w);
-    for (all = n->types; all; all >>= 4)    /* types that no value has */
-        if (mcpi_fit_common_types(all & 15, types)) left = mcpi_fit_add_type(left, all & 15);
-    n->types = left ? left : types;
+    if (!n->types) n->types = mcpi_fit_types_of_values(w);
     mcpi_fit_put_word(f, n, MCPI_F_TYPE);
-}
-
-/* The type that the keywords speak of. */
-static unsigned mcpi_fit_guess_type(const mcpi_fit_node *n)
-{
-    static const char order[] = "oasn";
-    static const unsigned char types[] = { MCPI_T_OBJECT, MCPI_T_ARRAY, MCPI_T_STRING, MCPI_T_NUMBER };
-    const mcpi_fit_word *w;
-    int i;
-    for (i = 0; i < 4; i++)
-        for (w = n->words; w; w = w->next)
-            if (mcpi_fit_rules[w->id].of == order[i] || (order[i] == 's' && w->id == MCPI_F_FORMAT)) return types[i];
-    return 0;
-}
-
-/* Drops the keywords that speak of other types: they never had an effect. */
-static void mcpi_fit_drop_strangers(mcpi_fitter *f, mcpi_fit_node *n)
-{
-    unsigned mask = mcpi_fit_mask(n->types);
-    const mcpi_fit_word *w;
-    uint64_t gone = 0;
-    if (!mask) return;
-    for (w = n->words; w; w = w->next) {
-        char of = mcpi_fit_rules[w->id].of;
-        bool fits = of == '*' || (of == 'o' && mask >> MCPI_T_OBJECT & 1) || (of == 'a' && mask >> MCPI_T_ARRAY & 1) ||
-                    (of == 's' && mask >> MCPI_T_STRING & 1) ||
-                    (of == 'n' && mask & (1u << MCPI_T_NUMBER | 1u << MCPI_T_INTEGER));
-        if (fits) continue;
-        gone |= MCPI_FIT_BIT(w->id);
-        mcpi_fit_report(f, "%s says nothing about this type and is dropped", mcpi_fit_name(w->id));
-    }
-    mcpi_fit_drop(n, gone);
 }
 
 /* Bounds that no value can meet go, both of them. */
@@ -10166,8 +10327,9 @@ static void mcpi_fit_settle_types(mcpi_fitter *f, mcpi_fit_node *n)
         mcpi_fit_clear(n);
         n->never = n->clash = false;
     }
+    mcpi_fit_reconcile(f, n);
     null_typed = mcpi_fit_has_type(n->types, MCPI_T_NULL);
-    if (n->nullable) n->null = true;
+    if (n->nullable) n->null = n->from_union = true;
     n->nullable = false;
     if (null_typed && n->types != MCPI_T_NULL) {
         n->null_first = (n->types & 15) == MCPI_T_NULL;
@@ -10176,8 +10338,8 @@ static void mcpi_fit_settle_types(mcpi_fitter *f, mcpi_fit_node *n)
     }
     mcpi_fit_settle_values(f, n, null_typed);
     if (n->types == MCPI_T_NULL) n->null = false;
-    if (!n->types && (guess = mcpi_fit_guess_type(n)) != 0) n->types = guess;
-    mcpi_fit_drop_strangers(f, n);
+    if (!n->types && !n->branches && (guess = mcpi_fit_guess_type(n)) != 0) n->types = guess;
+    mcpi_fit_drop_strangers(f, n, n->types);
     mcpi_fit_check_bounds(f, n);
     mcpi_fit_check_closed(f, n);
 }
@@ -10190,7 +10352,7 @@ static bool mcpi_fit_must_split(const mcpi_fitter *f, const mcpi_fit_node *n)
     if (n->types < 16) return false;
     if (w && mcpi_fit_cell(f, MCPI_F_ENUM) != 'k') return true;
     if (c == 'o') return mcpi_fit_has_type(n->types, MCPI_T_OBJECT) || mcpi_fit_has_type(n->types, MCPI_T_ARRAY);
-    if (c == 'a') return n->null || n->has & ~(MCPI_FIT_BIT(MCPI_F_TYPE) | MCPI_FIT_BIT(MCPI_F_TITLE) | MCPI_FIT_BIT(MCPI_F_DESCRIPTION));
+    if (c == 'a') return n->null || mcpi_fit_has_type(n->types, MCPI_T_ARRAY) || n->has & ~(MCPI_FIT_BIT(MCPI_F_TYPE) | MCPI_FIT_BIT(MCPI_F_TITLE) | MCPI_FIT_BIT(MCPI_F_DESCRIPTION));
     return c == 'r';
 }
 
@@ -10242,9 +10404,11 @@ static void mcpi_fit_shallow(mcpi_fitter *f, mcpi_fit_node *n, int depth)
 /* The type of the values of a place, in words. */
 static const char *mcpi_fit_say_type(mcpi_fitter *f, const mcpi_fit_slot *s, char *buf, size_t cap)
 {
+    bool cyclic = f->cyclic;
     mcpi_fit_node *n = mcpi_fit_raw(f, s);
     mcpi_said t;
     uint32_t types;
+    f->cyclic = cyclic;
     t.buf = buf; t.cap = cap; t.len = 0; t.full = false;
     if (n && !n->types) n->types = MCPI_FIT_HAS(n, ENUM) ? mcpi_fit_types_of_values(mcpi_fit_find(n, MCPI_F_ENUM))
                                                          : mcpi_fit_guess_type(n);
@@ -10317,7 +10481,7 @@ static void mcpi_fit_tell(mcpi_fitter *f, mcpi_fit_node *n, const mcpi_fit_word 
         if (s) mcpi_fit_note(f, n, "Map of %s.", mcpi_fit_say_type(f, s, type, sizeof type));
         return;
     case MCPI_F_PATTERNS:
-        mcpi_fit_note(f, n, "Keys like %.*s: %s.", s->key_len < 60 ? (int)s->key_len : 60, s->key,
+        if (s) mcpi_fit_note(f, n, "Keys like %.*s: %s.", s->key_len < 60 ? (int)s->key_len : 60, s->key,
                       mcpi_fit_say_type(f, s, type, sizeof type));
         return;
     case MCPI_F_TUPLE: {
@@ -10337,7 +10501,7 @@ static void mcpi_fit_tell(mcpi_fitter *f, mcpi_fit_node *n, const mcpi_fit_word 
                           mcpi_fit_excerpt(s->all.json, type, sizeof type));
         return;
     case MCPI_F_NAMES: case MCPI_F_NOT: case MCPI_F_CONTAINS: case MCPI_F_IF: case MCPI_F_THEN: case MCPI_F_ELSE:
-        if (w->id == MCPI_F_NAMES && mcp_json_size(s->all.json) < 2) return;        /* {"type": "string"} says nothing */
+        if (!s || (w->id == MCPI_F_NAMES && mcp_json_size(s->all.json) < 2)) return;    /* {"type": "string"} says nothing */
         mcpi_fit_note(f, n, "%s: %s.", w->id == MCPI_F_NAMES ? "Keys" : w->id == MCPI_F_NOT ? "Not" : w->id == MCPI_F_IF ? "If" :
                       w->id == MCPI_F_THEN ? "Then" : w->id == MCPI_F_ELSE ? "Else" : "Contains",
                       mcpi_fit_excerpt(s->all.json, text, sizeof text));
@@ -10434,7 +10598,7 @@ static bool mcpi_fit_keeps_default(const mcpi_fitter *f, const mcpi_fit_node *n,
         return false;
     if (c != 'r') return c == 'k';
     if (mcp_json_type(v) == MCP_JSON_NULL) return n->null || n->types == MCPI_T_NULL;
-    return !mcpi_is_container(v) && !n->branches && !n->kept && mcpi_fit_value_fits(n->types, v) && (!w || mcpi_fit_has_value(w, v));
+    return !mcpi_is_container(v) && n->types && mcpi_fit_value_fits(n->types, v) && (!w || mcpi_fit_has_value(w, v));
 }
 
 /* What of a keyword of the node stays: 'k' all; 'n', 'x' or 'F' as in the table. Rewrites where the table says so. */
@@ -10476,11 +10640,6 @@ static void mcpi_fit_apply(mcpi_fitter *f, mcpi_fit_node *n)
     char beside = n->branches ? mcpi_fit_cell(f, MCPI_F_BESIDE) : 'k';
     mcpi_fit_word *w;
     uint64_t gone = 0;
-    if (n->branches && n->branches->id == MCPI_F_ONE_OF && mcpi_fit_cell(f, MCPI_F_ONE_OF) == 'r') {
-        mcpi_fit_report(f, "oneOf becomes anyOf");
-        n->has = (n->has & ~MCPI_FIT_BIT(MCPI_F_ONE_OF)) | MCPI_FIT_BIT(MCPI_F_ANY_OF);
-        n->branches->id = MCPI_F_ANY_OF;
-    }
     for (w = n->words; w && !mcpi_fit_stopped(f); w = w->next) {
         char c = mcpi_fit_judge(f, n, w);
         uint64_t bit = MCPI_FIT_BIT(w->id);
@@ -10494,6 +10653,7 @@ static void mcpi_fit_apply(mcpi_fitter *f, mcpi_fit_node *n)
         gone |= bit;
     }
     mcpi_fit_drop(n, gone);
+    mcpi_fit_check_bounds(f, n);            /* some have become others */
 }
 
 /* -- names of properties ----------------------------------------------------------------------------------------- */
@@ -10643,14 +10803,16 @@ static void mcpi_fit_wrap(mcpi_fitter *f, mcpi_fit_node *n)
     mcpi_fit_slot *s = mcpi_fit_slot_for(f, NULL, NULL);
     mcpi_fit_node *inner = mcpi_fit_new_node(f);
     mcpi_fit_word *w, *moved;
+    uint64_t stay = MCPI_FIT_ANNOTATIONS;
     if (!s || !inner) return;
     if (++f->nodes > f->d.max_nodes) f->over = true;
     inner->types = n->types;
     inner->kept = n->kept;
     inner->constant = n->constant;
     inner->free = n->free;
+    if (mcpi_fit_cell(f, MCPI_F_BESIDE) != 'k') stay = MCPI_FIT_BIT(MCPI_F_TITLE) | MCPI_FIT_BIT(MCPI_F_DESCRIPTION);
     for (w = n->words; w; w = w->next) {
-        if (MCPI_FIT_ANNOTATIONS >> w->id & 1) continue;
+        if (stay >> w->id & 1) continue;
         moved = mcpi_fit_put_word(f, inner, w->id);
         if (!moved) return;
         moved->json = w->json;
@@ -10661,7 +10823,7 @@ static void mcpi_fit_wrap(mcpi_fitter *f, mcpi_fit_node *n)
         moved->index = w->index;
         moved->n = w->n;
     }
-    mcpi_fit_drop(n, ~MCPI_FIT_ANNOTATIONS);
+    mcpi_fit_drop(n, ~stay);
     n->types = 0;
     n->kept = NULL;
     n->free = false;
@@ -10671,16 +10833,15 @@ static void mcpi_fit_wrap(mcpi_fitter *f, mcpi_fit_node *n)
 }
 
 /* Null is allowed, too: in the form that the profile knows. False: it cannot be said here. */
-static bool mcpi_fit_allow_null(mcpi_fitter *f, mcpi_fit_node *n, int depth)
+static bool mcpi_fit_allow_null(mcpi_fitter *f, mcpi_fit_node *n)
 {
     char form = mcpi_fit_cell(f, MCPI_F_NULLS);
     bool simple = n->types && !n->branches && !n->kept;
+    mcpi_fit_word *w = mcpi_fit_find(n, MCPI_F_ENUM);
     mcpi_fit_slot *null;
-    mcpi_fit_word *w;
     if (n->types == MCPI_T_NULL || form == 'x') return false;
     if (!n->types && !n->branches && !n->kept) return true;         /* any value: null, too */
     if (form == 'u') return mcpi_fit_put_word(f, n, MCPI_F_NULLABLE) != NULL;
-    w = mcpi_fit_find(n, MCPI_F_ENUM);
     if (form == 'l' && simple && !(w && mcpi_fit_cell(f, MCPI_F_ENUM) == 'p') && !(n->from_union &&
         (mcpi_fit_has_type(n->types, MCPI_T_OBJECT) || mcpi_fit_has_type(n->types, MCPI_T_ARRAY))) &&
         !(mcpi_fit_cell(f, MCPI_F_TYPE) == 'o' &&
@@ -10690,7 +10851,11 @@ static bool mcpi_fit_allow_null(mcpi_fitter *f, mcpi_fit_node *n, int depth)
         if (w) mcpi_fit_append_value(f, w, &mcpi_fit_null, NULL);
         return true;
     }
-    if (depth >= f->depth_max) { mcpi_fit_report(f, "too deep: null is not told"); return false; }
+    if (form == 'l' && n->branches && n->types) {
+        n->types = n->null_first ? n->types << 4 | MCPI_T_NULL : mcpi_fit_add_type(n->types, MCPI_T_NULL);
+        if (w) mcpi_fit_append_value(f, w, &mcpi_fit_null, NULL);
+        if (!n->from_union) return true;
+    }
     null = mcpi_fit_slot_for(f, NULL, NULL);
     if (!null || !(null->node = mcpi_fit_new_node(f))) return false;
     null->type = null->node->types = MCPI_T_NULL;
@@ -10736,6 +10901,7 @@ static void mcpi_fit_finish_branches(mcpi_fitter *f, mcpi_fit_node *n, int depth
             else next = after;
             continue;
         }
+        if (mcpi_fit_is_null(b)) { n->null = n->from_union = true; continue; }
         mcp_writer_reset(&f->branch);
         mcpi_fit_write(f, &f->branch, b, NULL);
         text = mcp_writer_text(&f->branch, &len);
@@ -10754,6 +10920,7 @@ static void mcpi_fit_finish_branches(mcpi_fitter *f, mcpi_fit_node *n, int depth
         mcpi_fit_index_add(f, &seen, hash, NULL, NULL, b);
         mcpi_fit_append(w, s);
     }
+    if (w->n > 1 && mcpi_fit_join_constants(f, n, w)) w->first = w->last = NULL, w->n = 0, n->joined = true;
 }
 
 /* Names in "required": each once, and only those of properties. Where a schema stands for the same value as the one
@@ -10803,6 +10970,21 @@ static void mcpi_fit_shorten(mcpi_fitter *f, mcpi_fit_word *p)
     mcpi_fit_report(f, "%z properties of %z are left out: the budget is spent", (size_t)(all - p->n), (size_t)all);
 }
 
+/* "dependentRequired" of names that are no property says nothing. */
+static void mcpi_fit_finish_needs(mcpi_fit_node *n, const mcpi_fit_word *p)
+{
+    mcpi_fit_word *w = mcpi_fit_find(n, MCPI_F_NEEDS);
+    mcpi_fit_slot *s = w ? w->first : NULL, *next;
+    if (!w) return;
+    w->first = w->last = NULL;
+    w->n = 0;
+    for (; s; s = next) {
+        next = s->next;
+        if (mcp_json_type(s->all.json) == MCP_JSON_ARRAY && mcpi_fit_slot_of(p, s->key, s->key_len)) mcpi_fit_append(w, s);
+    }
+    if (!w->n) mcpi_fit_drop(n, MCPI_FIT_BIT(MCPI_F_NEEDS));
+}
+
 static void mcpi_fit_finish_object(mcpi_fitter *f, mcpi_fit_node *n, int depth)
 {
     mcpi_fit_word *p = mcpi_fit_find(n, MCPI_F_PROPERTIES), *w = mcpi_fit_find(n, MCPI_F_MORE);
@@ -10823,7 +11005,7 @@ static void mcpi_fit_finish_object(mcpi_fitter *f, mcpi_fit_node *n, int depth)
             s->node->from_union = true;
             if (!s->node->null && s->node->types != MCPI_T_NULL) {
                 s->invented = f->changed = true;
-                if (!mcpi_fit_allow_null(f, s->node, depth + 1)) mcpi_fit_lose(f, "null cannot be said", "");
+                if (!mcpi_fit_allow_null(f, s->node)) mcpi_fit_lose(f, "null cannot be said", "");
             }
         }
         if (f->strict) {
@@ -10833,13 +11015,14 @@ static void mcpi_fit_finish_object(mcpi_fitter *f, mcpi_fit_node *n, int depth)
     }
     f->optional = optional;
     if (mcpi_fit_stopped(f)) return;
+    mcpi_fit_finish_needs(n, p);
     if (f->strict) {
         if (!n->top && !(p && p->n) && !w) {
             mcpi_fit_lose(f, "an object of any properties cannot be said", "");
         }
         mcpi_fit_put_word(f, n, MCPI_F_PROPERTIES);
-        mcpi_fit_put_word(f, n, MCPI_F_REQUIRED);
         mcpi_fit_put_word(f, n, MCPI_F_MORE);
+        mcpi_fit_put_word(f, n, MCPI_F_REQUIRED);
         return;
     }
     if (n->top || (bare == 'p' && n->types == MCPI_T_OBJECT && !(w && w->first) && !MCPI_FIT_HAS(n, PATTERNS)))
@@ -10873,19 +11056,19 @@ static void mcpi_fit_finish_array(mcpi_fitter *f, mcpi_fit_node *n)
             at = &(*at)->other;
         }
         if (w && !closed) *at = mcpi_fit_clone_slot(f, w->first);
+        if (!all) return;
         mcpi_fit_drop(n, MCPI_FIT_BIT(MCPI_F_TUPLE) | MCPI_FIT_BIT(MCPI_F_ITEMS));
         w = mcpi_fit_put_word(f, n, MCPI_F_ITEMS);
         if (!w) return;
         mcpi_fit_append(w, all);
         mcpi_fit_report(f, "the types of single items become one union");
-        return;
-    }
-    if (closed && !tuple) {
+        tuple = NULL;
+    } else if (closed && !tuple) {
         mcpi_fit_note(f, n, "No items.");
         mcpi_fit_drop(n, MCPI_FIT_BIT(MCPI_F_ITEMS));
         w = NULL;
     }
-    if (!w && !tuple && none != '-') {
+    if (!w && !tuple && none != '-' && n->types) {
         if (none == 'F') { mcpi_fit_lose(f, "items of any type cannot be said", ""); return; }
         mcpi_fit_report(f, "items is added");
         mcpi_fit_put_any(f, n, MCPI_F_ITEMS);
@@ -10901,6 +11084,7 @@ static void mcpi_fit_finish_array(mcpi_fitter *f, mcpi_fit_node *n)
 static void mcpi_fit_finish_words(mcpi_fitter *f, mcpi_fit_node *n, int depth)
 {
     mcpi_fit_word *w;
+    uint64_t gone = 0;                      /* "not" of what turned out to be any value */
     for (w = n->words; w && !mcpi_fit_stopped(f); w = w->next) {
         mcpi_fit_slot *s;
         size_t index = 0;
@@ -10913,14 +11097,21 @@ static void mcpi_fit_finish_words(mcpi_fitter *f, mcpi_fit_node *n, int depth)
             if (s->node && (w->id == MCPI_F_NOT || w->id == MCPI_F_IF || w->id == MCPI_F_THEN || w->id == MCPI_F_ELSE ||
                             w->id == MCPI_F_NEEDS_SCHEMA)) s->node->in_place = true;
             mcpi_fit_child(f, s, w->id, list ? index : MCP_NTS, depth + 1);
+            if (w->id == MCPI_F_NOT && s->node && !s->node->has && !s->node->types) gone = MCPI_FIT_BIT(MCPI_F_NOT);
         }
     }
+    mcpi_fit_drop(n, gone);
 }
 
 /* A node without a type: any value. */
 static void mcpi_fit_finish_anything(mcpi_fitter *f, mcpi_fit_node *n)
 {
-    char c = mcpi_fit_cell(f, MCPI_F_ANYTHING);
+    char c = mcpi_fit_cell(f, MCPI_F_ANYTHING), nulls = mcpi_fit_cell(f, MCPI_F_NULLS);
+    if (n->types == MCPI_T_NULL && (nulls == 'u' || nulls == 'x')) {        /* null alone has no type there */
+        n->types = MCPI_T_STRING;
+        n->null = true;
+        mcpi_fit_report(f, "null alone is told as a string that may be null");
+    }
     if (n->types || n->branches || n->kept || n->top || c == 'k') return;
     if (c == 'F') { mcpi_fit_lose(f, "a value of any type cannot be said", ""); return; }
     if (c == 'e' && !n->has && !n->note_len && !n->typed) return;
@@ -10971,6 +11162,14 @@ static void mcpi_fit_finish_kept(mcpi_fitter *f, mcpi_fit_node *n)
         else f->defs = t;
         f->defs_last = t;
     }
+    if (f->walked) {
+        mcpi_fit_active *a = (mcpi_fit_active *)mcpi_fit_new(f, sizeof *a);
+        if (!a) return;
+        a->target = t;
+        a->next = f->walked->leads;
+        f->walked->leads = a;
+        t->led++;
+    }
     if (mcpi_fit_cell(f, MCPI_F_BESIDE_REF) == 'w') {
         if (n->has || n->note_len) mcpi_fit_wrap(f, n);
     } else mcpi_fit_drop(n, ~(MCPI_FIT_BIT(MCPI_F_TITLE) | MCPI_FIT_BIT(MCPI_F_DESCRIPTION)));
@@ -10990,12 +11189,26 @@ static void mcpi_fit_count_strict(mcpi_fitter *f, const mcpi_fit_node *n)
     }
 }
 
+/* Keywords keep the order in which they came. Those that may have been read and written anew go to the end, so that the
+   order is the same when the result is fitted again. */
+static void mcpi_fit_to_end(mcpi_fit_node *n, int id)
+{
+    mcpi_fit_word *w = mcpi_fit_find(n, id), **at;
+    if (!w || !w->next) return;
+    for (at = &n->words; *at != w; at = &(*at)->next) { }
+    *at = w->next;
+    w->next = NULL;
+    n->words_last->next = w;
+    n->words_last = w;
+}
+
 /* Makes of a node that has absorbed all it says, what the profile takes, and walks on. */
 static void mcpi_fit_finish(mcpi_fitter *f, mcpi_fit_node *n, int depth)
 {
     int rounds = 0;
     mcpi_fit_open(n, true);
 again:
+    mcpi_fit_reconcile(f, n);
     mcpi_fit_sort_unions(f, n);
     if (mcpi_fit_stopped(f)) return;
     mcpi_fit_settle_types(f, n);
@@ -11011,15 +11224,19 @@ again:
         if (mcpi_fit_few_branches(f, n, n->outer) && ++rounds < 8) goto again;
     }
     mcpi_fit_apply(f, n);
-    if (mcpi_fit_has_type(n->types, MCPI_T_OBJECT)) mcpi_fit_finish_object(f, n, depth);
-    if (mcpi_fit_has_type(n->types, MCPI_T_ARRAY)) mcpi_fit_finish_array(f, n);
+    if (mcpi_fit_has_type(n->types, MCPI_T_OBJECT) || MCPI_FIT_HAS(n, PROPERTIES) || MCPI_FIT_HAS(n, REQUIRED) || MCPI_FIT_HAS(n, NEEDS))
+        mcpi_fit_finish_object(f, n, depth);
+    if (mcpi_fit_has_type(n->types, MCPI_T_ARRAY) || MCPI_FIT_HAS(n, ITEMS) || MCPI_FIT_HAS(n, TUPLE)) mcpi_fit_finish_array(f, n);
     mcpi_fit_finish_words(f, n, depth);
     mcpi_fit_finish_anything(f, n);
     if (n->kept) mcpi_fit_finish_kept(f, n);
-    if (n->null && !n->top && !mcpi_fit_allow_null(f, n, depth)) n->null = false;
+    if (n->null && !n->top && !mcpi_fit_allow_null(f, n)) n->null = false;
     mcpi_fit_put_type(f, n);
     if (n->wrapped) mcpi_fit_put_type(f, n->wrapped);
     if (f->strict) mcpi_fit_count_strict(f, n);
+    mcpi_fit_to_end(n, MCPI_F_ANY_OF);
+    mcpi_fit_to_end(n, MCPI_F_ONE_OF);
+    mcpi_fit_to_end(n, MCPI_F_NULLABLE);
     if (f->plain && depth > 1) { n->note_len = 0; mcpi_fit_drop(n, MCPI_FIT_ANNOTATIONS); n->description = NULL; }
     mcpi_fit_open(n, false);
     n->done = true;
@@ -11152,7 +11369,7 @@ static bool mcpi_fit_fold(mcpi_fitter *f, mcpi_fit_node *n, int depth)
         if (!n->unions) n->unions_last = NULL;
         memset(&all, 0, sizeof all);
         memset(&variants, 0, sizeof variants);
-        mcpi_fit_read_branches(f, &all, u, &null);
+        mcpi_fit_read_branches(f, &all, u, 0, &null);
         for (s = all.first; s && !mcpi_fit_stopped(f); s = next) {
             uint32_t types = s->node->types ? s->node->types : MCPI_FIT_HAS(s->node, ENUM) ?
                 mcpi_fit_types_of_values(mcpi_fit_find(s->node, MCPI_F_ENUM)) : mcpi_fit_guess_type(s->node);
@@ -11240,7 +11457,7 @@ static mcpi_fit_node *mcpi_fit_tree(mcpi_fitter *f, bool *wrap)
         here.len = strlen(t->def);
         f->place = &here;
         f->optional = false;
-        f->def_group = t->group;
+        f->walked = t;
         f->top.json = NULL;
         t->node = mcpi_fit_new_node(f);
         if (!t->node) return NULL;
@@ -11347,7 +11564,8 @@ static void mcpi_fit_write_needs(mcp_writer *out, const mcpi_fit_node *n, const 
     const mcpi_fit_slot *s, *own;
     mcp_put_object(out, mcpi_fit_name(w->id));
     for (s = w->first; s; s = s->next) {
-        if (mcp_json_type(s->all.json) != MCP_JSON_ARRAY || !(own = mcpi_fit_slot_of(p, s->key, s->key_len))) continue;
+        own = mcpi_fit_slot_of(p, s->key, s->key_len);
+        if (!own) continue;
         mcp_put_array(out, mcpi_fit_key_of(own));
         mcp_json_each(item, s->all.json)
             if (mcp_json_type(item) == MCP_JSON_STRING && (own = mcpi_fit_slot_of(p, item->u.text, item->n)) != NULL)
@@ -11355,6 +11573,11 @@ static void mcpi_fit_write_needs(mcp_writer *out, const mcpi_fit_node *n, const 
         mcp_put_end(out);
     }
     mcp_put_end(out);
+}
+
+static bool mcpi_fit_is_any(const mcpi_fit_node *n)
+{
+    return n && !n->has && !n->types && !n->branches && !n->kept && !n->note_len;
 }
 
 /* One schema of a keyword: false only where the profile may have it. */
@@ -11398,19 +11621,11 @@ static void mcpi_fit_write_word(mcpi_fitter *f, mcp_writer *out, const mcpi_fit_
         break;
     case MCPI_F_MORE:
         if (!w->first) mcp_put_bool(out, name, false);
-        else if (w->json) mcp_put_bool(out, name, true);
+        else if (w->json || (mcpi_fit_cell(f, MCPI_F_ANYTHING) != 'k' && mcpi_fit_is_any(w->first->node))) mcp_put_bool(out, name, true);
         else mcpi_fit_write_place(f, out, w->first, name);
         break;
-    case MCPI_F_ITEMS: case MCPI_F_NAMES: case MCPI_F_CONTAINS: case MCPI_F_IF: case MCPI_F_THEN: case MCPI_F_ELSE:
+    case MCPI_F_ITEMS: case MCPI_F_NAMES: case MCPI_F_CONTAINS: case MCPI_F_NOT: case MCPI_F_IF: case MCPI_F_THEN: case MCPI_F_ELSE:
         mcpi_fit_write_place(f, out, w->first, name);
-        break;
-    case MCPI_F_NOT:                        /* none of several */
-        if (w->n == 1) { mcpi_fit_write_place(f, out, w->first, name); break; }
-        mcp_put_object(out, name);
-        mcp_put_array(out, "anyOf");
-        for (s = w->first; s; s = s->next) mcpi_fit_write_place(f, out, s, NULL);
-        mcp_put_end(out);
-        mcp_put_end(out);
         break;
     default: mcp_put_json(out, name, w->json); break;
     }
@@ -11425,12 +11640,12 @@ static void mcpi_fit_write(mcpi_fitter *f, mcp_writer *out, const mcpi_fit_node 
     if (out->status != MCP_OK) return;
     if (n->text) { mcpi_put_splice(out, key, n->text, n->text_len); return; }
     mcp_put_object(out, key);
+    if (n->note_len && !MCPI_FIT_HAS(n, DESCRIPTION)) mcpi_fit_write_description(f, out, n);
     if (n->kept) {
         mcpi_say(ref, sizeof ref, "#/$defs/%s", n->kept->def);
         mcp_put_str(out, "$ref", ref);
     }
     for (w = n->words; w; w = w->next) mcpi_fit_write_word(f, out, n, w);
-    if (n->note_len && !MCPI_FIT_HAS(n, DESCRIPTION)) mcpi_fit_write_description(f, out, n);
     if (n->top && f->defs) {
         mcp_put_object(out, "$defs");
         for (t = f->defs; t; t = t->next_def) mcpi_fit_write(f, out, t->node, t->def);
@@ -11716,6 +11931,27 @@ static const mcpi_fit_node *mcpi_fit_run(mcpi_fitter *f, const mcpi_fit_try *t, 
     return mcpi_fit_stopped(f) ? NULL : root;
 }
 
+/* Do the definitions that were kept lead in a circle? Those that no other leads to are taken away, again and again. */
+static bool mcpi_fit_has_circle(mcpi_fitter *f)
+{
+    mcpi_fit_target *t, *free = NULL, *next;
+    size_t left = 0;
+    for (t = f->defs; t; t = t->next_def) {
+        left++;
+        if (!t->led) { t->group = free; free = t; }         /* the groups have done their duty */
+    }
+    for (; free; left--) {
+        const mcpi_fit_active *a;
+        t = free;
+        free = t->group;
+        for (a = t->leads; a; a = a->next) {
+            next = a->target;
+            if (!--next->led) { next->group = free; free = next; }
+        }
+    }
+    return left != 0;
+}
+
 /* About how many bytes a value has when it is written. */
 static size_t mcpi_fit_weight(const mcp_json *v)
 {
@@ -11729,13 +11965,13 @@ static size_t mcpi_fit_weight(const mcp_json *v)
 static const mcpi_fit_node *mcpi_fit_best(mcpi_fitter *f, mcpi_fit_try *t)
 {
     const mcpi_fit_node *root = mcpi_fit_run(f, t, false);
-    bool good = root != NULL, bad = !root || f->cyclic;
+    bool good = root != NULL, cyclic = f->cyclic;
     size_t len = f->out.len;
     if (f->no_memory || !f->refs) return root;
     if (mcpi_fit_cell(f, MCPI_F_REFS) != '-') {
         t->keep = true;
         root = mcpi_fit_run(f, t, false);
-        if (f->no_memory || (root && (bad || len > 2 * f->out.len))) return root;
+        if (f->no_memory || (root && (cyclic ? mcpi_fit_has_circle(f) : !good || len > 2 * f->out.len))) return root;
         t->keep = false;
     } else if (good && !(f->cyclic && len > 2 * mcpi_fit_weight(f->root))) return root;
     else t->hard = true;
@@ -11745,35 +11981,48 @@ static const mcpi_fit_node *mcpi_fit_best(mcpi_fitter *f, mcpi_fit_try *t)
     return mcpi_fit_run(f, t, false);
 }
 
+/* A try that cuts. What is left of a schema may be said strictly, though the whole could not. */
+static const mcpi_fit_node *mcpi_fit_cut_down(mcpi_fitter *f, mcpi_fit_try *t, int strict)
+{
+    mcpi_fit_try again = *t;
+    const mcpi_fit_node *root = mcpi_fit_run(f, t, false);
+    if (!root || strict < 0 || f->no_memory) return root;
+    again.profile = strict;
+    root = mcpi_fit_run(f, &again, false);
+    return root || f->no_memory ? root : mcpi_fit_run(f, t, false);
+}
+
 /* Tries until the result is within its budget. */
 static const mcpi_fit_node *mcpi_fit_within(mcpi_fitter *f, mcpi_fit_try *t)
 {
     static const unsigned char depths[] = { 16, 8, 6, 5, 4, 3, 2 };
     const mcpi_fit_node *root = mcpi_fit_best(f, t);
+    int strict = -1;
     size_t i;
-    if (root || f->no_memory) return root;
-    if (f->strict) {                        /* what is not said whole is not said strictly */
+    if (!root && f->strict && !f->no_memory) {              /* what is not said whole is not said strictly */
         if (!f->why[0]) memcpy(f->why, "over the budget", 16);
-        t->profile = t->profile == MCP_OPENAI_STRICT ? MCP_OPENAI : MCP_DEEPSEEK;
+        strict = t->profile;
+        t->profile = strict == MCP_OPENAI_STRICT ? MCP_OPENAI : MCP_DEEPSEEK;
         t->keep = t->hard = false;
-        return mcpi_fit_within(f, t);
+        root = mcpi_fit_best(f, t);
     }
+    if (root || f->no_memory) return root;
     t->hard = true;
     t->keep = false;
     for (i = 0; i < sizeof depths; i++) {
         t->depth = depths[i];
-        root = mcpi_fit_run(f, t, false);
+        root = mcpi_fit_cut_down(f, t, strict);
         if (root || f->no_memory) return root;
     }
     t->plain = true;
     for (t->most = f->d.max_nodes; t->most; t->most -= t->most / 4 + 1) {
-        root = mcpi_fit_run(f, t, false);
+        root = mcpi_fit_cut_down(f, t, strict);
         if (root || f->no_memory) return root;
     }
     f->root = &mcpi_fit_null;
     f->d.max_bytes = 0;
     f->d.max_nodes = 1;
-    return mcpi_fit_run(f, t, false);
+    return mcpi_fit_cut_down(f, t, strict);
 }
 
 /* Moves what is to stay to the caller's arena and writer. */
@@ -13938,46 +14187,34 @@ static int mcpi_may_watch(mcp_req *r, const mcp_json *uri)
     return mcpi_req_open(r) == MCP_OK ? rc : MCP_ERR_UNKNOWN;
 }
 
-static void mcpi_do_listen(mcp_req *r)
+/* What a listen asks for and this server tells: into r->filter. */
+static void mcpi_listen_lists(mcp_req *r, const mcp_json *filter)
 {
-    const mcp_json *f = mcp_json_get(r->params, "notifications"), *uris;
-    const char *fault = mcpi_filter_fault(f);
-    char text[96];
-    int kind, rc = MCP_OK;
-    mcp_writer *w;
-    if (fault) {
-        mcpi_say(text, sizeof text, "the filter is malformed: %s", fault);
-        mcpi_refuse(r, MCPI_INVALID_PARAMS, text);
-        return;
-    }
+    int kind;
     for (kind = 0; kind <= MCPI_PROMPTS; kind++)
-        if (mcp_json_bool(mcp_json_get(f, mcpi_word_at(mcpi_filter_flags, kind)), false)
+        if (mcp_json_bool(mcp_json_get(filter, mcpi_word_at(mcpi_filter_flags, kind)), false)
             && mcpi_offers(r->s, kind, "listChanged"))
             r->filter |= 1u << kind;
-    if (r->batch) {                         /* all other answers would wait for its end */
-        mcpi_refuse(r, MCPI_INVALID_REQUEST, "subscriptions/listen must not be part of a batch");
-        return;
+}
+
+/* Watches its URIs, but what the caller may not see. MCP_OK, MCP_ERR_MEMORY or MCP_ERR_LIMIT. */
+static int mcpi_listen_watch(mcp_req *r, const mcp_json *uris)
+{
+    int rc = MCP_OK;
+    mcp_json_each(u, uris) {
+        if (rc == MCP_OK) rc = mcpi_may_watch(r, u);
+        else break;
+        if (rc == MCP_OK) rc = mcpi_sub_add(r->conn, r, u);
+        else if (rc == MCP_ERR_UNKNOWN) rc = MCP_OK;
     }
-    mcpi_tell_changes(r->s);                /* what changed before is no news to this one */
-    if (!mcp_req_defer(r)) {
-        mcpi_refuse_memory(r);
-        return;
-    }
-    uris = mcp_json_at(r->params, "/notifications/resourceSubscriptions");         /* the copy */
-    if (!mcpi_offers(r->s, MCPI_RESOURCES, "subscribe")) uris = NULL;
-    mcp_json_each(u, uris)
-        if (rc == MCP_OK) {
-            rc = mcpi_may_watch(r, u);
-            if (rc == MCP_OK) rc = mcpi_sub_add(r->conn, r, u);
-            else if (rc == MCP_ERR_UNKNOWN) rc = MCP_OK;
-        }
-    if (rc != MCP_OK) {
-        mcpi_refuse_sub(r, rc);
-        return;
-    }
-    if (mcpi_req_open(r) != MCP_OK) return;
-    r->listen = true;
-    w = mcpi_note_begin(r->stream, mcpi_changes);
+    return rc;
+}
+
+/* The first message of a subscription: what has been agreed to. */
+static void mcpi_listen_acknowledge(mcp_req *r, const mcp_json *uris)
+{
+    mcp_writer *w = mcpi_note_begin(r->stream, mcpi_changes);
+    int kind;
     mcpi_put_subscription(w, r->id);
     mcp_put_object(w, "notifications");
     for (kind = 0; kind <= MCPI_PROMPTS; kind++)
@@ -13993,6 +14230,39 @@ static void mcpi_do_listen(mcp_req *r)
     }
     mcp_put_end(w);
     (void)mcpi_conn_broke(r->conn, mcpi_note_end(r->s, r->stream, false));
+}
+
+static void mcpi_do_listen(mcp_req *r)
+{
+    const mcp_json *filter = mcp_json_get(r->params, "notifications"), *uris;
+    const char *fault = mcpi_filter_fault(filter);
+    char text[96];
+    int rc;
+    if (fault) {
+        mcpi_say(text, sizeof text, "the filter is malformed: %s", fault);
+        mcpi_refuse(r, MCPI_INVALID_PARAMS, text);
+        return;
+    }
+    if (r->batch) {                         /* all other answers would wait for its end */
+        mcpi_refuse(r, MCPI_INVALID_REQUEST, "subscriptions/listen must not be part of a batch");
+        return;
+    }
+    mcpi_listen_lists(r, filter);
+    mcpi_tell_changes(r->s);                /* what changed before is no news to this one */
+    if (!mcp_req_defer(r)) {
+        mcpi_refuse_memory(r);
+        return;
+    }
+    uris = mcp_json_at(r->params, "/notifications/resourceSubscriptions");         /* the copy */
+    if (!mcpi_offers(r->s, MCPI_RESOURCES, "subscribe")) uris = NULL;
+    rc = mcpi_listen_watch(r, uris);
+    if (rc != MCP_OK) {
+        mcpi_refuse_sub(r, rc);
+        return;
+    }
+    if (mcpi_req_open(r) != MCP_OK) return;
+    r->listen = true;
+    mcpi_listen_acknowledge(r, uris);
 }
 
 /* resources/subscribe and resources/unsubscribe, of the legacy era:
@@ -14809,16 +15079,33 @@ static int64_t mcpi_wall_clock(const mcp_server *s)
 #endif
 }
 
-static int mcpi_key_order(const void *a, const void *b)
+static bool mcpi_key_before(const mcp_json *x, const mcp_json *y)
 {
-    const mcp_json *x = *(const mcp_json *const *)a, *y = *(const mcp_json *const *)b;
     int d = memcmp(x->u.text, y->u.text, x->n < y->n ? x->n : y->n);
-    if (d == 0 && x->n != y->n) return x->n < y->n ? -1 : 1;
-    return d ? d : x < y ? -1 : x > y;
+    if (d == 0 && x->n != y->n) return x->n < y->n;
+    return d ? d < 0 : x < y;
+}
+
+/* A heapsort: it takes no memory of its own, as qsort may. */
+static void mcpi_keys_sort(const mcp_json **k, size_t n)
+{
+    size_t root = n / 2, end = n, at, child;
+    while (end > 1) {
+        const mcp_json *x;
+        if (root) x = k[--root];
+        else { x = k[--end]; k[end] = k[0]; }
+        for (at = root; (child = 2 * at + 1) < end; at = child) {
+            if (child + 1 < end && mcpi_key_before(k[child], k[child + 1])) child++;
+            if (!mcpi_key_before(x, k[child])) break;
+            k[at] = k[child];
+        }
+        k[at] = x;
+    }
 }
 
 /* Hashes a value so that two that say the same, in whatever order, have the same hash. `top`: it is params, of which
-   what differs from round to round is left out. false: no memory. */
+   what differs from round to round is left out. It calls itself as deep as what the reader took, MCP_MAX_DEPTH. false:
+   no memory. */
 static bool mcpi_digest(mcpi_sha *c, mcp_arena *a, const mcp_json *v, bool top)
 {
     static const char other[] = "_meta\0" "inputResponses\0" "requestState\0";
@@ -14838,7 +15125,7 @@ static bool mcpi_digest(mcpi_sha *c, mcp_arena *a, const mcp_json *v, bool top)
         keys = (const mcp_json **)mcp_arena_alloc(a, v->n * sizeof *keys);
         if (!keys) return false;
         mcpi_each_key(k, left, v) keys[i++] = k;
-        qsort(keys, v->n, sizeof *keys, mcpi_key_order);
+        mcpi_keys_sort(keys, v->n);
         for (i = 0; i < v->n; i++) {
             if (top && strlen(keys[i]->u.text) == keys[i]->n && mcpi_word_of(other, keys[i]->u.text) >= 0) continue;
             if (!mcpi_digest(c, a, keys[i], false) || !mcpi_digest(c, a, keys[i] + 1, false)) return false;
@@ -15824,15 +16111,15 @@ static int mcpi_stick_no_memory(mcp_server *s)
 
 /* What a program says of itself and of its tools, in a mixture of plain strings and JSON, written as one JSON object.
    The first mistake sticks. */
-typedef struct mcpi_form {
+typedef struct mcpi_decl {
     mcp_server *s;
     const char *whose;                      /* for sentences */
     mcp_arena arena;
     mcp_writer w;
     int status;
-} mcpi_form;
+} mcpi_decl;
 
-static void mcpi_form_begin(mcpi_form *f, mcp_server *s, const char *whose)
+static void mcpi_decl_begin(mcpi_decl *f, mcp_server *s, const char *whose)
 {
     f->s = s;
     f->whose = whose;
@@ -15842,24 +16129,24 @@ static void mcpi_form_begin(mcpi_form *f, mcp_server *s, const char *whose)
     mcp_put_object(&f->w, NULL);
 }
 
-static void mcpi_form_no_memory(mcpi_form *f)
+static void mcpi_decl_no_memory(mcpi_decl *f)
 {
     if (f->status == MCP_OK) f->status = mcpi_server_fail(f->s, MCP_ERR_MEMORY, "%s: %s", f->whose, mcpi_no_memory);
 }
 
-static void mcpi_form_free(mcpi_form *f)
+static void mcpi_decl_free(mcpi_decl *f)
 {
     mcp_writer_free(&f->w);
     mcp_arena_free(&f->arena);
 }
 
 /* A value of the type that a field must have; NULL: there is none, or it is wrong. */
-static const mcp_json *mcpi_form_parse(mcpi_form *f, mcp_arena *a, const char *key, const char *json, mcp_type type)
+static const mcp_json *mcpi_decl_parse(mcpi_decl *f, mcp_arena *a, const char *key, const char *json, mcp_type type)
 {
     size_t pos = 0;
     const mcp_json *v = json && f->status == MCP_OK ? mcp_json_parse(a, json, MCP_NTS, &pos) : NULL;
     if (!json || f->status != MCP_OK || mcp_json_type(v) == type) return v;
-    if (!v && pos == MCP_NTS) mcpi_form_no_memory(f);
+    if (!v && pos == MCP_NTS) mcpi_decl_no_memory(f);
     else if (!v)
         f->status = mcpi_server_fail(f->s, MCP_ERR_ARGUMENT, "%s: %s is not JSON: byte %z", f->whose, key, pos);
     else f->status = mcpi_server_fail(f->s, MCP_ERR_ARGUMENT, "%s: %s is not an %s", f->whose, key,
@@ -15867,19 +16154,19 @@ static const mcp_json *mcpi_form_parse(mcpi_form *f, mcp_arena *a, const char *k
     return NULL;
 }
 
-static void mcpi_form_json(mcpi_form *f, const char *key, const char *json, mcp_type type)
+static void mcpi_decl_json(mcpi_decl *f, const char *key, const char *json, mcp_type type)
 {
-    const mcp_json *v = mcpi_form_parse(f, &f->arena, key, json, type);
+    const mcp_json *v = mcpi_decl_parse(f, &f->arena, key, json, type);
     if (v) mcp_put_json(&f->w, key, v);
 }
 
-static void mcpi_form_str(mcpi_form *f, const char *key, const char *s)
+static void mcpi_decl_str(mcpi_decl *f, const char *key, const char *s)
 {
     if (s) mcp_put_str(&f->w, key, s);
 }
 
 /* A copy of the whole text, or NULL and the status. */
-static char *mcpi_form_end(mcpi_form *f, size_t *len)
+static char *mcpi_decl_end(mcpi_decl *f, size_t *len)
 {
     const char *text;
     char *copy = NULL;
@@ -15894,7 +16181,7 @@ static char *mcpi_form_end(mcpi_form *f, size_t *len)
 }
 
 /* What is taken as it is, but not everybody will. */
-static void mcpi_form_warn(mcpi_form *f, bool odd, const char *why)
+static void mcpi_decl_warn(mcpi_decl *f, bool odd, const char *why)
 {
     char text[256];
     if (!odd || f->s->d.log.level < 1) return;
@@ -15903,9 +16190,9 @@ static void mcpi_form_warn(mcpi_form *f, bool odd, const char *why)
 }
 
 /* The input schema, made to say that it describes an object. */
-static const mcp_json *mcpi_form_schema(mcpi_form *f, const char *json)
+static const mcp_json *mcpi_decl_schema(mcpi_decl *f, const char *json)
 {
-    const mcp_json *schema = mcpi_form_parse(f, &f->arena, "inputSchema", json ? json : "{}", MCP_JSON_OBJECT);
+    const mcp_json *schema = mcpi_decl_parse(f, &f->arena, "inputSchema", json ? json : "{}", MCP_JSON_OBJECT);
     const mcp_json *type = mcp_json_get(schema, "type");
     if (type && !mcpi_is(type, "object"))
         f->status = mcpi_server_fail(f->s, MCP_ERR_ARGUMENT, "%s: inputSchema: type is not \"object\"", f->whose);
@@ -15917,11 +16204,11 @@ static const mcp_json *mcpi_form_schema(mcpi_form *f, const char *json)
 }
 
 /* Members of the program's own; those that have a field are refused, since they would come twice. */
-static void mcpi_form_extra(mcpi_form *f, const char *json)
+static void mcpi_decl_extra(mcpi_decl *f, const char *json)
 {
     static const char own[] =
         "name\0" "title\0" "description\0" "inputSchema\0" "outputSchema\0" "annotations\0" "icons\0" "_meta\0";
-    mcp_json_each(v, mcpi_form_parse(f, &f->arena, "extra", json, MCP_JSON_OBJECT)) {
+    mcp_json_each(v, mcpi_decl_parse(f, &f->arena, "extra", json, MCP_JSON_OBJECT)) {
         const char *key = mcp_json_key(v);
         if (mcpi_word_of(own, key) < 0) mcp_put_json(&f->w, key, v);
         else
@@ -15931,17 +16218,17 @@ static void mcpi_form_extra(mcpi_form *f, const char *json)
 }
 
 /* What all entries have. */
-static void mcpi_form_named(mcpi_form *f, const char *name, const char *title, const char *description)
+static void mcpi_decl_named(mcpi_decl *f, const char *name, const char *title, const char *description)
 {
-    mcpi_form_str(f, "name", name);
-    mcpi_form_str(f, "title", title);
-    mcpi_form_str(f, "description", description);
+    mcpi_decl_str(f, "name", name);
+    mcpi_decl_str(f, "title", title);
+    mcpi_decl_str(f, "description", description);
 }
 
-static void mcpi_form_looks(mcpi_form *f, const char *icons, const char *meta)
+static void mcpi_decl_looks(mcpi_decl *f, const char *icons, const char *meta)
 {
-    mcpi_form_json(f, "icons", icons, MCP_JSON_ARRAY);
-    mcpi_form_json(f, "_meta", meta, MCP_JSON_OBJECT);
+    mcpi_decl_json(f, "icons", icons, MCP_JSON_ARRAY);
+    mcpi_decl_json(f, "_meta", meta, MCP_JSON_OBJECT);
 }
 
 /* An entry would be listed under another name than the one it is found by. */
@@ -15957,14 +16244,14 @@ static bool mcpi_name_is_utf8(const char *name)
 }
 
 /* Begins an entry: what it is called, and the form for its object. NULL: the status is in f. */
-static mcpi_feature *mcpi_feature_begin(mcpi_form *f, mcp_server *s, int kind, const char *name, mcp_req_fn fn,
+static mcpi_feature *mcpi_feature_begin(mcpi_decl *f, mcp_server *s, int kind, const char *name, mcp_req_fn fn,
                                         char *whose, size_t cap)
 {
     static const char kinds[] = "tool\0" "resource\0" "prompt\0" "template\0";
     const char *what = mcpi_word_at(kinds, kind);
     mcpi_feature *x = NULL;
     mcpi_say(whose, cap, "%s \"%.*s\"", what, 128, name ? name : "");
-    mcpi_form_begin(f, s, whose);
+    mcpi_decl_begin(f, s, whose);
     if (!name || !*name) f->status = mcpi_server_fail(s, MCP_ERR_ARGUMENT, "a %s without a name", what);
     else if (!mcpi_name_is_utf8(name))
         f->status = mcpi_server_fail(s, MCP_ERR_ARGUMENT, "%s: its name is not UTF-8", whose);
@@ -15977,7 +16264,7 @@ static mcpi_feature *mcpi_feature_begin(mcpi_form *f, mcp_server *s, int kind, c
             x->named.len = strlen(name);
             x->named.name = mcpi_strdup(&s->alloc, name, x->named.len);
         }
-        if (!x || !x->named.name) mcpi_form_no_memory(f);
+        if (!x || !x->named.name) mcpi_decl_no_memory(f);
     }
     if (!x) return NULL;
     x->kind = kind;
@@ -15990,10 +16277,10 @@ static mcpi_feature *mcpi_feature_begin(mcpi_form *f, mcp_server *s, int kind, c
 }
 
 /* A copy of something of the entry's. */
-static char *mcpi_form_copy(mcpi_form *f, const void *bytes, size_t n)
+static char *mcpi_decl_copy(mcpi_decl *f, const void *bytes, size_t n)
 {
     char *copy = mcpi_strdup(&f->s->alloc, (const char *)bytes, n);
-    if (!copy) mcpi_form_no_memory(f);
+    if (!copy) mcpi_decl_no_memory(f);
     return copy;
 }
 
@@ -16006,7 +16293,7 @@ static const mcp_json *mcpi_required_name(const mcp_json *v)
 }
 
 /* The names of required arguments, packed: a length, the name, a NUL. */
-static void mcpi_feature_required(mcpi_form *f, mcpi_feature *x, const mcp_json *list)
+static void mcpi_feature_required(mcpi_decl *f, mcpi_feature *x, const mcp_json *list)
 {
     size_t n = 0, k;
     char *p;
@@ -16015,7 +16302,7 @@ static void mcpi_feature_required(mcpi_form *f, mcpi_feature *x, const mcp_json 
         if (mcpi_required_name(v)) n += sizeof k + mcp_json_size(mcpi_required_name(v)) + 1;
     if (n == 0) return;
     p = x->required = (char *)mcpi_alloc(&f->s->alloc, n);
-    if (!p) { mcpi_form_no_memory(f); return; }
+    if (!p) { mcpi_decl_no_memory(f); return; }
     x->required_len = n;
     mcp_json_each(v, list)
         if (mcpi_required_name(v)) {
@@ -16083,9 +16370,9 @@ static bool mcpi_method_have(mcp_server *s, const char *name, unsigned flags, in
 }
 
 /* The method that an entry is used by. */
-static void mcpi_feature_method(mcpi_form *f, const char *name, void (*run)(mcp_req *))
+static void mcpi_feature_method(mcpi_decl *f, const char *name, void (*run)(mcp_req *))
 {
-    if (f->status == MCP_OK && !mcpi_method_have(f->s, name, 0, 0, run)) mcpi_form_no_memory(f);
+    if (f->status == MCP_OK && !mcpi_method_have(f->s, name, 0, 0, run)) mcpi_decl_no_memory(f);
 }
 
 static bool mcpi_have_resources(mcp_server *s, void (*read)(mcp_req *))
@@ -16095,7 +16382,7 @@ static bool mcpi_have_resources(mcp_server *s, void (*read)(mcp_req *))
            mcpi_method_have(s, "resources/unsubscribe", MCPI_ONLY_LEGACY, 0, mcpi_do_subscribe);
 }
 
-static void mcpi_feature_completes(mcpi_form *f, mcpi_feature *x, mcp_req_fn complete)
+static void mcpi_feature_completes(mcpi_decl *f, mcpi_feature *x, mcp_req_fn complete)
 {
     x->complete = complete;
     if (!complete) return;
@@ -16104,24 +16391,24 @@ static void mcpi_feature_completes(mcpi_form *f, mcpi_feature *x, mcp_req_fn com
 }
 
 /* Ends what begin began: the entry is in its list, complete, or it is not there at all. */
-static int mcpi_feature_end(mcpi_form *f, mcpi_feature *x)
+static int mcpi_feature_end(mcpi_decl *f, mcpi_feature *x)
 {
     mcp_server *s = f->s;
     if (x) {
-        x->text = mcpi_form_end(f, &x->len);
-        if (f->status == MCP_OK && mcpi_list_put(s, x) != MCP_OK) mcpi_form_no_memory(f);
+        x->text = mcpi_decl_end(f, &x->len);
+        if (f->status == MCP_OK && mcpi_list_put(s, x) != MCP_OK) mcpi_decl_no_memory(f);
         if (f->status == MCP_OK) s->changed |= 1u << (x->kind == MCPI_TEMPLATES ? MCPI_RESOURCES : x->kind);
         else mcpi_feature_release(s, x);
     }
-    mcpi_form_free(f);
+    mcpi_decl_free(f);
     return mcpi_stick(s, f->status);
 }
 
 #ifndef MCP_NO_VALIDATE
 /* Compiles a schema of a tool's, and logs what of it is not enforced. NULL: there is none, or it is refused. */
-static const mcp_schema *mcpi_form_compile(mcpi_form *f, mcpi_feature *x, const char *key, const char *json)
+static const mcp_schema *mcpi_decl_compile(mcpi_decl *f, mcpi_feature *x, const char *key, const char *json)
 {
-    const mcp_json *v = json ? mcp_json_copy(&x->schemas, mcpi_form_parse(f, &f->arena, key, json, MCP_JSON_OBJECT)) : NULL;
+    const mcp_json *v = json ? mcp_json_copy(&x->schemas, mcpi_decl_parse(f, &f->arena, key, json, MCP_JSON_OBJECT)) : NULL;
     const char *why = mcp_strerror(MCP_ERR_MEMORY), *line, *end;
     const mcp_schema *schema;
     char text[640];
@@ -16141,7 +16428,7 @@ static const char mcpi_sure[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstu
 
 int mcp_server_tool(mcp_server *s, const mcp_tool *t)
 {
-    mcpi_form f;
+    mcpi_decl f;
     mcpi_feature *x;
     const mcp_json *schema;
     char whose[160];
@@ -16149,18 +16436,18 @@ int mcp_server_tool(mcp_server *s, const mcp_tool *t)
     x = mcpi_feature_begin(&f, s, MCPI_TOOLS, t->name, t->fn, whose, sizeof whose);
     if (x) {
         x->user = t->user;
-        mcpi_form_warn(&f, strlen(t->name) > 128 || t->name[strspn(t->name, mcpi_sure)],
+        mcpi_decl_warn(&f, strlen(t->name) > 128 || t->name[strspn(t->name, mcpi_sure)],
                        "some clients take only names of 1 to 128 characters of A-Z a-z 0-9 _ - .");
-        mcpi_form_named(&f, t->name, t->title, t->description);
-        schema = mcpi_form_schema(&f, t->input_schema);
-        mcpi_form_json(&f, "outputSchema", t->output_schema, MCP_JSON_OBJECT);
-        mcpi_form_json(&f, "annotations", t->annotations, MCP_JSON_OBJECT);
-        mcpi_form_looks(&f, t->icons, t->meta);
-        mcpi_form_extra(&f, t->extra);
+        mcpi_decl_named(&f, t->name, t->title, t->description);
+        schema = mcpi_decl_schema(&f, t->input_schema);
+        mcpi_decl_json(&f, "outputSchema", t->output_schema, MCP_JSON_OBJECT);
+        mcpi_decl_json(&f, "annotations", t->annotations, MCP_JSON_OBJECT);
+        mcpi_decl_looks(&f, t->icons, t->meta);
+        mcpi_decl_extra(&f, t->extra);
 #ifndef MCP_NO_VALIDATE
         (void)schema;
-        if (!s->d.trust_arguments) x->input = mcpi_form_compile(&f, x, "inputSchema", t->input_schema);
-        if (!s->d.trust_results) x->output = mcpi_form_compile(&f, x, "outputSchema", t->output_schema);
+        if (!s->d.trust_arguments) x->input = mcpi_decl_compile(&f, x, "inputSchema", t->input_schema);
+        if (!s->d.trust_results) x->output = mcpi_decl_compile(&f, x, "outputSchema", t->output_schema);
 #else
         mcpi_feature_required(&f, x, mcp_json_get(schema, "required"));
 #endif
@@ -16170,7 +16457,7 @@ int mcp_server_tool(mcp_server *s, const mcp_tool *t)
 
 int mcp_server_prompt(mcp_server *s, const mcp_prompt *p)
 {
-    mcpi_form f;
+    mcpi_decl f;
     mcpi_feature *x;
     const mcp_json *arguments;
     char whose[160];
@@ -16179,28 +16466,28 @@ int mcp_server_prompt(mcp_server *s, const mcp_prompt *p)
     if (x) {
         x->user = p->user;
         mcpi_feature_completes(&f, x, p->complete);
-        mcpi_form_named(&f, p->name, p->title, p->description);
-        mcpi_form_looks(&f, p->icons, p->meta);
-        arguments = mcpi_form_parse(&f, &f.arena, "arguments", p->arguments, MCP_JSON_ARRAY);
+        mcpi_decl_named(&f, p->name, p->title, p->description);
+        mcpi_decl_looks(&f, p->icons, p->meta);
+        arguments = mcpi_decl_parse(&f, &f.arena, "arguments", p->arguments, MCP_JSON_ARRAY);
         if (arguments) mcp_put_json(&f.w, "arguments", arguments);
         mcp_json_each(v, arguments)
             if (mcp_json_type(mcp_json_get(v, "name")) != MCP_JSON_STRING && f.status == MCP_OK)
                 f.status = mcpi_server_fail(s, MCP_ERR_ARGUMENT, "%s: arguments: each is an object with a name", whose);
         mcpi_feature_required(&f, x, arguments);
-        if (p->description) x->about = mcpi_form_copy(&f, p->description, MCP_NTS);
+        if (p->description) x->about = mcpi_decl_copy(&f, p->description, MCP_NTS);
         mcpi_feature_method(&f, "prompts/get", mcpi_do_prompts_get);
     }
     return mcpi_feature_end(&f, x);
 }
 
-static void mcpi_form_data(mcpi_form *f, mcpi_feature *x, const mcp_resource *d)
+static void mcpi_decl_data(mcpi_decl *f, mcpi_feature *x, const mcp_resource *d)
 {
     bool text = d->data && (d->data_size == MCP_NTS || (!d->data_size && !d->binary));
     size_t n = text ? strlen((const char *)d->data) : d->data_size;
     int64_t size = d->data ? (int64_t)n : d->size;
     if (size > 0 || d->data) mcp_put_int(&f->w, "size", size);
     if (!d->data) return;
-    x->data = mcpi_form_copy(f, d->data, n);
+    x->data = mcpi_decl_copy(f, d->data, n);
     x->data_len = n;
     x->has_data = true;
     x->binary = d->binary;
@@ -16211,7 +16498,7 @@ static void mcpi_no_fn(mcp_req *r, void *user) { (void)r; (void)user; }
 
 int mcp_server_resource(mcp_server *s, const mcp_resource *d)
 {
-    mcpi_form f;
+    mcpi_decl f;
     mcpi_feature *x;
     mcpi_part part[MCPI_PARTS_MAX];
     char whose[160];
@@ -16228,18 +16515,18 @@ int mcp_server_resource(mcp_server *s, const mcp_resource *d)
         if (is_template && mcpi_template_cut(d->uri, part) < 1)
             f.status = mcpi_server_fail(s, MCP_ERR_ARGUMENT,
                                         "%s: only {name}, {+name} and {/name} are known, in at most 60 parts", whose);
-        mcpi_form_warn(&f, !is_template && !mcpi_field_uri(d->uri, strlen(d->uri)),
+        mcpi_decl_warn(&f, !is_template && !mcpi_field_uri(d->uri, strlen(d->uri)),
                        "this is no URI: it needs a scheme, and no blanks");
-        mcpi_form_str(&f, is_template ? "uriTemplate" : "uri", d->uri);
-        mcpi_form_named(&f, d->name ? d->name : d->uri, d->title, d->description);
-        mcpi_form_looks(&f, d->icons, d->meta);
-        mcpi_form_str(&f, "mimeType", d->mime);
-        mcpi_form_json(&f, "annotations", d->annotations, MCP_JSON_OBJECT);
-        if (!is_template) mcpi_form_data(&f, x, d);
+        mcpi_decl_str(&f, is_template ? "uriTemplate" : "uri", d->uri);
+        mcpi_decl_named(&f, d->name ? d->name : d->uri, d->title, d->description);
+        mcpi_decl_looks(&f, d->icons, d->meta);
+        mcpi_decl_str(&f, "mimeType", d->mime);
+        mcpi_decl_json(&f, "annotations", d->annotations, MCP_JSON_OBJECT);
+        if (!is_template) mcpi_decl_data(&f, x, d);
         else if (d->data && f.status == MCP_OK)
             f.status = mcpi_server_fail(s, MCP_ERR_ARGUMENT, "%s: a template has fn, and no data", whose);
-        if (d->mime) x->about = mcpi_form_copy(&f, d->mime, MCP_NTS);
-        if (f.status == MCP_OK && !mcpi_have_resources(s, mcpi_do_read)) mcpi_form_no_memory(&f);
+        if (d->mime) x->about = mcpi_decl_copy(&f, d->mime, MCP_NTS);
+        if (f.status == MCP_OK && !mcpi_have_resources(s, mcpi_do_read)) mcpi_decl_no_memory(&f);
     }
     return mcpi_feature_end(&f, x);
 }
@@ -16344,24 +16631,24 @@ static void mcpi_timers_run(mcp_server *s)
 /* What stays the same in all results: who we are. */
 static bool mcpi_describe(mcp_server *s, const mcp_server_desc *d)
 {
-    mcpi_form f;
+    mcpi_decl f;
     size_t n;
-    mcpi_form_begin(&f, s, "server");
+    mcpi_decl_begin(&f, s, "server");
     mcp_put_str(&f.w, "name", d->name ? d->name : "");
     mcp_put_str(&f.w, "version", d->version ? d->version : "");
-    mcpi_form_str(&f, "title", d->title);
-    mcpi_form_str(&f, "description", d->description);
-    mcpi_form_str(&f, "websiteUrl", d->website);
-    mcpi_form_json(&f, "icons", d->icons, MCP_JSON_ARRAY);
-    s->caps = mcpi_form_parse(&f, &s->fixed, "capabilities", d->capabilities, MCP_JSON_OBJECT);
+    mcpi_decl_str(&f, "title", d->title);
+    mcpi_decl_str(&f, "description", d->description);
+    mcpi_decl_str(&f, "websiteUrl", d->website);
+    mcpi_decl_json(&f, "icons", d->icons, MCP_JSON_ARRAY);
+    s->caps = mcpi_decl_parse(&f, &s->fixed, "capabilities", d->capabilities, MCP_JSON_OBJECT);
     (void)mcpi_stick(s, f.status);
     f.status = MCP_OK;                      /* a mistake in these is told by run; there is a server all the same */
-    s->info = mcpi_form_end(&f, &n);
-    mcpi_form_free(&f);
-    mcpi_form_begin(&f, s, "server");
+    s->info = mcpi_decl_end(&f, &n);
+    mcpi_decl_free(&f);
+    mcpi_decl_begin(&f, s, "server");
     if (s->info) mcpi_put_splice(&f.w, "io.modelcontextprotocol/serverInfo", s->info, n);
-    s->meta = mcpi_form_end(&f, &s->meta_len);
-    mcpi_form_free(&f);
+    s->meta = mcpi_decl_end(&f, &s->meta_len);
+    mcpi_decl_free(&f);
     if (d->instructions) s->instructions = mcpi_strdup(&s->alloc, d->instructions, MCP_NTS);
     return s->info && s->meta && (!d->instructions || s->instructions);
 }
@@ -16437,11 +16724,26 @@ static void mcpi_server_open(mcp_server *s, const mcp_server_desc *d)
 #endif
 }
 
+static void mcpi_registry_free(mcp_server *s)
+{
+    size_t i;
+    int kind;
+    for (kind = 0; kind < MCPI_KINDS; kind++) {
+        mcpi_list *l = &s->lists[kind];
+        for (i = 0; i < l->count; i++) mcpi_feature_release(s, l->at[i]);
+        mcpi_map_free(&s->alloc, &l->by_name);
+        mcpi_free(&s->alloc, l->at, l->cap * sizeof *l->at);
+    }
+    for (i = 0; i < s->methods.cells; i++)
+        if (s->methods.cell[i]) mcpi_method_free(s, (mcpi_method *)s->methods.cell[i]);
+    mcpi_map_free(&s->alloc, &s->methods);
+}
+
+/* All that waits for its end is told, then the memory goes. */
 static void mcpi_server_destroy(mcp_server *s)
 {
     mcp_allocator a = s->alloc;
-    size_t i, from = 0;
-    int kind;
+    size_t from = 0;
     mcpi_item *it;
     mcp_conn *c;
     s->freed = true;
@@ -16460,18 +16762,10 @@ static void mcpi_server_destroy(mcp_server *s)
 #ifndef MCP_NO_POSIX
     mcpi_guard_undo(&s->guard);
 #endif
-    for (kind = 0; kind < MCPI_KINDS; kind++) {
-        mcpi_list *l = &s->lists[kind];
-        for (i = 0; i < l->count; i++) mcpi_feature_release(s, l->at[i]);
-        mcpi_map_free(&a, &l->by_name);
-        mcpi_free(&a, l->at, l->cap * sizeof *l->at);
-    }
-    for (i = 0; i < s->methods.cells; i++)
-        if (s->methods.cell[i]) mcpi_method_free(s, (mcpi_method *)s->methods.cell[i]);
+    mcpi_registry_free(s);
     while (s->spare) { mcp_req *r = s->spare; s->spare = r->outer; mcpi_req_destroy(r); }
     while (s->spare_timer) { mcpi_timer *t = s->spare_timer; s->spare_timer = t->next; mcpi_free(&a, t, sizeof *t); }
     mcpi_tell_changes(s);                   /* to nobody: lets go of what was still to be told */
-    mcpi_map_free(&a, &s->methods);
     mcpi_map_free(&a, &s->watches);
     mcpi_slots_free(&s->deferred);
     mcpi_slots_free(&s->timers);
@@ -16893,6 +17187,7 @@ typedef struct mcpi_level {                 /* a blocking call at one nesting le
 typedef struct mcpi_call {
     mcpi_entry head;                        /* the user's id, and the deadline */
     mcpi_entry page;                        /* the id of a later page's request */
+    mcpi_named named;                       /* ASK, of a legacy server: its id */
     mcp_id id, wire;                        /* the user's id; what an answer has to carry now, 0: nothing */
     int64_t end; int idle, max;             /* the last moment of all; in milliseconds, -1: none */
     int status; bool said;                  /* in the done list: how it ended, and that text is the sentence */
@@ -16921,8 +17216,6 @@ typedef struct mcpi_call {
     struct mcpi_uris *uris; size_t place;   /* a legacy subscription: its URIs; a request for one of them: which */
     struct mcpi_call *next;                 /* in the pool, the done list, or a list of questions */
 } mcpi_call;
-
-#define MCPI_ASK_CHAINS 32
 
 struct mcp_client {
     int busy, nest;                         /* entries that run; user callbacks that run */
@@ -16975,7 +17268,7 @@ struct mcp_client {
     bool err_ready, box_ready;
 #endif
     mcp_client_desc d;                      /* defaults filled in; its strings are used in new only */
-    mcpi_call *asks[MCPI_ASK_CHAINS];       /* questions that were put off, by the server's id */
+    mcpi_map asks;                          /* questions of a legacy server that are open, by its id */
     mcpi_map uris;                          /* what legacy subscriptions have asked for */
     mcpi_level level[MCPI_NEST_MAX + 1];
     mcp_reply nested;                       /* for a call that is nested too deep */
@@ -17126,16 +17419,11 @@ static void mcpi_call_free(mcp_client *c, mcpi_call *k)
     c->pool = k;
 }
 
-/* Where the question with this id hangs, or would hang. */
-static mcpi_call **mcpi_ask_find(mcp_client *c, const char *id, size_t n)
+/* The question of a legacy server's with this id, or NULL. */
+static mcpi_call *mcpi_ask_find(mcp_client *c, const char *id, size_t n)
 {
-    unsigned h = 0;
-    size_t i;
-    mcpi_call **at;
-    for (i = 0; i < n; i++) h = h * 31u + (unsigned char)id[i];
-    at = &c->asks[(h ^ h >> 8) % MCPI_ASK_CHAINS];
-    while (*at && !((*at)->len[0] == n && memcmp((*at)->text, id, n) == 0)) at = &(*at)->next;
-    return at;
+    mcpi_named *x = mcpi_map_find(&c->asks, id, n);
+    return x ? (mcpi_call *)(void *)((char *)x - offsetof(mcpi_call, named)) : NULL;
 }
 
 static size_t mcpi_ask_bytes(const mcpi_call *q)
@@ -17143,13 +17431,15 @@ static size_t mcpi_ask_bytes(const mcpi_call *q)
     return q->len[0] + q->len[1] + q->len[2];
 }
 
-/* A question is over: it leaves its call, or its chain. */
+/* A question is over: it leaves its call, or the map. */
 static void mcpi_ask_free(mcp_client *c, mcpi_call *q)
 {
-    mcpi_call **at = q->owner ? &q->owner->asked : mcpi_ask_find(c, q->text, q->len[0]);
-    while (*at != q) at = &(*at)->next;
-    *at = q->next;
-    if (!q->owner) {
+    mcpi_call **at = q->owner ? &q->owner->asked : NULL;
+    if (at) {
+        while (*at != q) at = &(*at)->next;
+        *at = q->next;
+    } else {
+        mcpi_map_remove(&c->asks, &q->named);
         c->open_asks--;
         c->ask_bytes -= mcpi_ask_bytes(q);
         c->answered = mcpi_client_clock(c);
@@ -17306,8 +17596,7 @@ static void mcpi_put_text(mcp_writer *w, const char *s)
 
 static void mcpi_put_id(mcp_writer *w, mcp_id id)
 {
-    char digits[24], *end = digits + sizeof digits, *p = end;
-    do *--p = (char)('0' + (int)(id % 10)); while ((id /= 10) != 0);
+    char digits[24], *end = digits + sizeof digits, *p = mcpi_to_decimal(end, id);
     mcpi_put_bytes(w, p, (size_t)(end - p));
 }
 
@@ -17465,31 +17754,40 @@ static bool mcpi_put_call(mcp_client *c, mcp_writer *w, const mcp_call *call)
     return true;
 }
 
-/* Writes into scratch what a call asks for, as ["method",{params},{_meta},cursor], and finds the parts in
-   it. MCP_OK, or a status with its sentence. */
-static int mcpi_client_compose(mcp_client *c, const mcp_call *call, mcpi_parts *p)
+/* The members of params that the program gave, without what is the library's or has a place of its own. The cursor of a
+   list that is walked, or NULL. */
+static const mcp_json *mcpi_put_params(mcp_writer *w, const mcp_call *call, const mcp_json *params)
 {
-    mcp_writer *w = &c->scratch;
-    const mcp_json *params = NULL, *meta = NULL, *cursor = NULL, *v;
-    const char *method = mcpi_call_method(call), *fault = mcpi_call_fault(call);
-    size_t end[MCPI_PARTS], i;
-    if (fault) return mcpi_client_say(c, MCP_ERR_ARGUMENT, "%s", fault);
-    if (call->params && !(params = mcpi_client_object(c, "params", call->params))) return c->last;
-    if (call->meta && !(meta = mcpi_client_object(c, "meta", call->meta))) return c->last;
-    mcp_put_array(w, NULL);
-    mcp_put_str(w, NULL, method);
-    end[MCPI_PART_METHOD] = w->len;
-    mcp_put_object(w, NULL);
-    if (!call->method && !mcpi_put_call(c, w, call)) return c->last;
+    const mcp_json *v, *cursor = NULL;
     for (v = mcp_json_first(params); v; v = mcp_json_next(v)) {
         const char *key = mcpi_known_key(v);
         if (call->each && strcmp(key, "cursor") == 0) cursor = v;
         else if (mcpi_word_of("_meta\0inputResponses\0requestState\0", key) < 0) mcp_put_json(w, mcp_json_key(v), v);
     }
-    if (call->method && strcmp(method, "tools/call") == 0 && !mcp_json_get(params, "arguments")) {
+    if (call->method && strcmp(call->method, "tools/call") == 0 && !mcp_json_get(params, "arguments")) {
         mcp_put_object(w, "arguments");
         mcp_put_end(w);
     }
+    return cursor;
+}
+
+/* Writes into scratch what a call asks for, as ["method",{params},{_meta},cursor], and finds the parts in
+   it. MCP_OK, or a status with its sentence. */
+static int mcpi_client_compose(mcp_client *c, const mcp_call *call, mcpi_parts *p)
+{
+    mcp_writer *w = &c->scratch;
+    const mcp_json *params = NULL, *meta = NULL, *cursor;
+    const char *fault = mcpi_call_fault(call);
+    size_t end[MCPI_PARTS], i;
+    if (fault) return mcpi_client_say(c, MCP_ERR_ARGUMENT, "%s", fault);
+    if (call->params && !(params = mcpi_client_object(c, "params", call->params))) return c->last;
+    if (call->meta && !(meta = mcpi_client_object(c, "meta", call->meta))) return c->last;
+    mcp_put_array(w, NULL);
+    mcp_put_str(w, NULL, mcpi_call_method(call));
+    end[MCPI_PART_METHOD] = w->len;
+    mcp_put_object(w, NULL);
+    if (!call->method && !mcpi_put_call(c, w, call)) return c->last;
+    cursor = mcpi_put_params(w, call, params);
     mcp_put_end(w);
     end[MCPI_PART_PARAMS] = w->len;
     if (params || meta) {
@@ -17503,16 +17801,16 @@ static int mcpi_client_compose(mcp_client *c, const mcp_call *call, mcpi_parts *
     end[MCPI_PART_CURSOR] = w->len;
     mcp_put_end(w);
     if (mcp_writer_status(w) != MCP_OK) return mcpi_client_say_status(c, mcp_writer_status(w));
+    memset(p, 0, sizeof *p);
     p->at[MCPI_PART_METHOD] = w->buf + 1;
     p->len[MCPI_PART_METHOD] = end[MCPI_PART_METHOD] - 1;
     for (i = MCPI_PART_PARAMS; i <= MCPI_PART_META; i++) {  /* without the comma and the braces */
         p->at[i] = w->buf + end[i - 1] + 2;
         p->len[i] = end[i] - end[i - 1] - 3;
     }
+    if (!cursor) return MCP_OK;
     p->at[MCPI_PART_CURSOR] = w->buf + end[MCPI_PART_META] + 1;
-    p->len[MCPI_PART_CURSOR] = cursor ? end[MCPI_PART_CURSOR] - end[MCPI_PART_META] - 1 : 0;
-    p->at[MCPI_PART_STATE] = p->at[MCPI_PART_INPUT] = "";
-    p->len[MCPI_PART_STATE] = p->len[MCPI_PART_INPUT] = 0;
+    p->len[MCPI_PART_CURSOR] = end[MCPI_PART_CURSOR] - end[MCPI_PART_META] - 1;
     return MCP_OK;
 }
 
@@ -18151,7 +18449,7 @@ static bool mcpi_put_form(mcp_writer *w, const mcp_json *schema, const mcp_json 
 /* -- questions --------------------------------------------------------------------------------------------------- */
 /* A server has two ways to ask: a legacy one sends a request, a modern one answers ours with what it needs first. To
    the program both are the same callback. A question is in the table, where the program's answer finds it, and hangs
-   in one of two other places: in a chain by the server's id, where a cancel or a duplicate finds it, or with the call
+   in one of two other places: in a map by the server's id, where a cancel or a duplicate finds it, or with the call
    that needs it. */
 
 /* What the program must be able to do to be asked this; 0: some other method. */
@@ -19001,17 +19299,23 @@ static void mcpi_client_request(mcp_client *c, const mcp_msg *m)
         mcpi_client_reply(c, id, n, NULL, 0, MCPI_INVALID_PARAMS, "the client did not say that it can do this");
         return;
     }
-    if (*mcpi_ask_find(c, id, n)) {
+    if (mcpi_ask_find(c, id, n)) {
         mcpi_client_reply(c, id, n, NULL, 0, MCPI_INVALID_REQUEST, "this id is in use");
         return;
     }
     q = c->open_asks < c->d.max_pending && c->ask_bytes <= c->d.max_message
         ? mcpi_ask_new(c, id, n, m->params, needs) : NULL;
     if (!q) {
-        mcpi_client_reply(c, id, n, NULL, 0, MCPI_INTERNAL_ERROR, "too many open requests");
+        mcpi_client_reply(c, id, n, NULL, 0, MCPI_BUSY, "busy: too many requests are open");
         return;
     }
-    *mcpi_ask_find(c, q->text, q->len[0]) = q;
+    q->named.name = q->text;
+    q->named.len = q->len[0];
+    if (!mcpi_map_add(&c->d.alloc, &c->asks, &q->named)) {
+        mcpi_client_reply(c, id, n, NULL, 0, MCPI_INTERNAL_ERROR, mcp_strerror(MCP_ERR_MEMORY));
+        mcpi_call_free(c, q);
+        return;
+    }
     c->open_asks++;
     c->ask_bytes += mcpi_ask_bytes(q);
     mcpi_client_ask(c, q, m->method, m->params);
@@ -19049,7 +19353,7 @@ static void mcpi_client_taken_back(mcp_client *c, const mcp_json *id)
         else mcpi_call_fail(c, k, MCP_ERR_MEMORY, NULL);
     } else if (c->open_asks) {
         const char *s = mcpi_is_id(id) ? mcpi_client_lexeme(c, id, &n) : NULL;
-        mcpi_call *q = s ? *mcpi_ask_find(c, s, n) : NULL;
+        mcpi_call *q = s ? mcpi_ask_find(c, s, n) : NULL;
         if (q) mcpi_ask_free(c, q);
         else c->stats.unknown++;
     }
@@ -19770,6 +20074,7 @@ static void mcpi_client_destroy(mcp_client *c)
     mcpi_stream_free(&c->st);
     mcpi_slots_free(&c->slots);
     mcpi_map_free(&a, &c->uris);
+    mcpi_map_free(&a, &c->asks);
     while (c->kept_old) mcpi_kept_evict(c, c->kept_old);
     while ((k = c->pool) != NULL) {
         c->pool = k->next;
@@ -20533,7 +20838,7 @@ static const mcp_json *mcpi_call_args(mcp_arena *a, mcp_tool_call *k, const mcp_
 int mcp_toolbox_call(mcp_toolbox *b, const mcp_json *call, mcp_arena *a, mcp_tool_call *k)
 {
     static const char words[] = "arguments\0" "input\0" "args\0";
-    const mcp_json *inner = mcp_json_get(call, "function"), *args = NULL, *id = mcp_json_get(call, "call_id");
+    const mcp_json *inner = mcp_json_get(call, "function"), *args = NULL, *id = mcp_json_get(call, "call_id"), *name;
     const mcpi_name *x;
     int i, rc;
     if (!k) return MCP_ERR_ARGUMENT;
@@ -20544,12 +20849,15 @@ int mcp_toolbox_call(mcp_toolbox *b, const mcp_json *call, mcp_arena *a, mcp_too
     if (!id) id = mcp_json_get(inner, "id");
     for (i = 0; !args && i < 3; i++) args = mcp_json_get(inner, mcpi_word_at(words, i));
     k->id = mcpi_arena_text(a, mcp_json_str(id, ""));
-    k->used = mcpi_arena_text(a, mcp_json_str(mcp_json_get(inner, "name"), ""));
+    name = mcp_json_get(inner, "name");
+    k->used = mcpi_arena_text(a, mcp_json_str(name, ""));
     rc = !b ? MCP_ERR_ARGUMENT : k->id && k->used ? MCP_OK : MCP_ERR_MEMORY;
     if (!k->id) k->id = "";
     if (!k->used) k->used = "";
     k->name = k->used;
     if (rc != MCP_OK) return mcpi_call_failed(a, k, rc, NULL);
+    if (*k->used && strlen(k->used) != mcp_json_size(name))
+        return mcpi_call_failed(a, k, MCP_ERR_UNKNOWN, "There is no tool of this name: it holds a NUL.");
     x = (const mcpi_name *)(const void *)mcp_names_find(b->names, k->used);
     if (!x) return mcpi_call_failed(a, k, MCP_ERR_UNKNOWN, b->names->error);
     if (strcmp(x->text, k->used) != 0) k->name = mcpi_arena_text(a, x->text);
@@ -20563,6 +20871,8 @@ int mcp_toolbox_call(mcp_toolbox *b, const mcp_json *call, mcp_arena *a, mcp_too
     k->args = rc == MCP_OK ? mcp_writer_text(&b->scratch, NULL) : NULL;
     if (k->args) k->args = mcpi_arena_text(a, k->args);
     if (rc == MCP_OK && (!k->args || !k->server || !k->tool)) rc = MCP_ERR_MEMORY;
+    if (rc == MCP_OK && *k->args != '{')            /* a root that is no object is sent as "input", and comes back bare */
+        return mcpi_call_failed(a, k, MCP_ERR_INVALID, "The schema of this tool is not one of an object, so it cannot be called.");
     return rc == MCP_OK ? rc : mcpi_call_failed(a, k, rc, NULL);
 }
 

@@ -22,13 +22,11 @@ version=$(is_gcc "$CC")
 limit() { if [ "$version" = 12 ]; then echo "$1"; else echo $(($1 + $1 / 10)); fi; }
 if [ "$version" ] && have size && size -A /bin/sh >/dev/null 2>&1; then
     { object all $impl; } & { object json tests/compile/json_only.c; object server examples/hello_server.c -DMCP_STATIC -DMCP_NO_CLIENT -DMCP_NO_VALIDATE; object checks examples/hello_server.c -DMCP_STATIC -DMCP_NO_CLIENT; }
-    object half $impl -DMCP_NO_CLIENT -DMCP_NO_VALIDATE -DMCP_NO_SANITIZE
     wait
     [ -f "$work/all.o" ] || { bad "$impl does not compile"; finish; }
     most "gcc $version, code of the JSON reader and writer ($(rest json) bytes of tables and unwind data beside it)" "$(text json)" "$(limit 12288)"
     most "gcc $version, code of a stdio server with tools, hello_server.c with MCP_STATIC and MCP_NO_VALIDATE ($(rest server))" "$(text server)" "$(limit 49152)"
     most "gcc $version, the same with its arguments checked ($(rest checks))" "$(text checks)" "$(limit 73728)"
-    most "gcc $version, code of the server's half alone, MCP_NO_CLIENT, _VALIDATE, _SANITIZE ($(rest half))" "$(text half)" "$(limit 73728)"
     most "gcc $version, code of everything ($(rest all))" "$(text all)" "$(limit 196608)"
     names=$(nm "$work/all.o" 2>/dev/null | awk '$2 ~ /^[dDbBC]$/ { print $3 }')
     most "data and bss of everything${names:+ ($(echo $names))}" "$(size "$work/all.o" | awk 'NR == 2 { print $2 + $3 }')" 0
@@ -39,7 +37,7 @@ fi
 if have nm; then
     others=$(nm -g "$work/all.o" | awk '$2 ~ /^[A-TV-Z]$/ { print $3 }' | grep -v '^_*mcp_' | grep -v '^_*main$')
     check "all exported names begin with mcp_ ${others:+($(echo $others))}" test -z "$others"
-    object static $impl -DMCP_STATIC
+    object static $impl -O0 -DMCP_STATIC
     others=$(nm -g "$work/static.o" | awk '$2 ~ /^[A-TV-Z]$/ { print $3 }' | grep -v '^_*main$')
     check "MCP_STATIC exports nothing ${others:+($(echo $others))}" test -z "$others"
 else
@@ -50,7 +48,7 @@ lines() { $CC -std=c99 -I. -E "$1" | grep -v '^#' | grep -c '[^[:space:]]'; }
 printf '#include <stddef.h>\n#include <stdint.h>\n#include <stdbool.h>\n' >"$work/std.c"
 cp "$work/std.c" "$work/mcp.c"; echo '#include "mcp.h"' >>"$work/mcp.c"
 most 'preprocessed lines that an include adds' "$(($(lines "$work/mcp.c") - $(lines "$work/std.c")))" 700
-most 'lines of mcp.h' "$(wc -l <mcp.h | tr -d ' ')" 22000
+most 'lines of mcp.h' "$(wc -l <mcp.h | tr -d ' ')" 23000
 for e in examples/*.c; do
     case $e in
     examples/mcp.c)   continue;;                # a command, not a lesson

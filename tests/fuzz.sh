@@ -1,7 +1,7 @@
 #!/bin/sh
-# libFuzzer on JSON, patterns, schemas, framing, the bytes that a server reads and those that a client reads, both over descriptors, and
-# function calling, FUZZ_SECONDS (60) each, with a fixed seed. New inputs are kept under build/fuzz/, so that the next run goes on from
-# there. FUZZ_TARGETS: which ones.
+# libFuzzer on JSON, patterns, schemas, fitting, framing, the bytes that a server reads and those that a client reads, both over
+# descriptors, and function calling, FUZZ_SECONDS (60) each, with a fixed seed. New inputs are kept under build/fuzz/, so that the next
+# run goes on from there. FUZZ_TARGETS: which ones.
 . tests/lib.sh
 if ! have clang; then skip 'no clang for the fuzz targets'; finish; fi
 dir=$BUILD/fuzz
@@ -22,7 +22,7 @@ fuzz()
 }
 
 # Two at a time.
-targets=${FUZZ_TARGETS:-json pattern schema frame server client posix calling} n=0
+targets=${FUZZ_TARGETS:-json pattern schema fit frame server client posix calling} n=0
 for t in $targets; do
     rm -f "$dir/$t.well"
     { fuzz "$t" >"$dir/$t.log" 2>&1 && touch "$dir/$t.well"; } &

@@ -499,6 +499,44 @@ TEST(state_is_bound)                                                            
     end(s, &p);
 }
 
+/* However many members there are, their order makes no difference; of equal keys it does. */
+TEST(order_of_keys)
+{
+    mcp_server *s = with_tool(confirm);
+    char good[sizeof state], text[2][2048];
+    unsigned seed = 7;
+    peer p;
+    int n, i, round;
+    join_as(&p, s, "alice");
+    for (n = 1; n <= 40; n += 1 + n / 8) {
+        int order[40];
+        for (i = 0; i < n; i++) order[i] = i;
+        for (round = 0; round < 4; round++) {
+            size_t at = 0;
+            for (i = n - 1; i > 0 && round; i--) {                  /* shuffled */
+                int k = (int)((seed = seed * 1103515245u + 12345u) >> 16) % (i + 1), was = order[i];
+                order[i] = order[k];
+                order[k] = was;
+            }
+            for (i = 0; i < n; i++)
+                at += (size_t)snprintf(text[round > 0] + at, sizeof text[0] - at, "%c\"%.*s\":%d", i ? ',' : '{', order[i] + 1, "abcdefghijabcdefghijabcdefghijabcdefghijab", order[i]);
+            snprintf(text[round > 0] + at, sizeof text[0] - at, "}");
+            args = text[round > 0];
+            if (!round) { first(&p); strcpy(good, state); }
+            HAS(modern_with(&p, SURE, good), "\"text\":\"secret\"");
+        }
+    }
+    args = "{\"b\":0,\"a\":1,\"a\":2}";
+    first(&p);
+    strcpy(good, state);
+    args = "{\"a\":1,\"b\":0,\"a\":2}";
+    HAS(modern_with(&p, SURE, good), "\"text\":\"secret\"");
+    args = "{\"a\":2,\"b\":0,\"a\":1}";
+    HAS(modern_with(&p, SURE, good), "-32602");
+    args = "{}";
+    end(s, &p);
+}
+
 static int no_random(void *user, void *buf, size_t n) { (void)user; (void)buf; (void)n; return MCP_ERR_FAILED; }
 static int my_random(void *user, void *buf, size_t n) { (void)user; memset(buf, 3, n); return MCP_OK; }
 
@@ -1186,6 +1224,7 @@ int main(void)
     RUN(three_at_once);
     RUN(rounds_one_after_another);
     RUN(state_is_bound);
+    RUN(order_of_keys);
     RUN(keys_of_states);
     RUN(capabilities);
     RUN(otherwise);

@@ -302,6 +302,7 @@ TEST(call_errors)
            "The arguments of \"mcp__s__one\" are a boolean. Call it again with one JSON object.");
     EQ_STR(error_of(b, "{\"name\":\"mcp__s__one\",\"arguments\":\"\\\"\\\\\\\"{}\\\\\\\"\\\"\"}", MCP_ERR_INVALID),     /* deeper than a string in a string */
            "The arguments of \"mcp__s__one\" are a string. Call it again with one JSON object.");
+    EQ_STR(error_of(b, "{\"name\":\"mcp__s__one\\u0000x\"}", MCP_ERR_UNKNOWN), "There is no tool of this name: it holds a NUL.");
     EQ_STR(error_of(b, "{}", MCP_ERR_UNKNOWN), "There is no tool \"\". Call one that there is, by its exact name.");
     EQ_STR(error_of(b, "7", MCP_ERR_UNKNOWN), "There is no tool \"\". Call one that there is, by its exact name.");
     EQ_INT(mcp_toolbox_call(b, NULL, &arena, &k), MCP_ERR_UNKNOWN);

@@ -586,8 +586,9 @@ TEST(timeouts_of_all_kinds)                                                     
             char wanted[64];
             mcp_id id;
             if (i == 0) k.uri = "x:1";
-            else if (i == 1) k.prompt = "p";
+            else if (i == 1 || i == 3) k.prompt = "p";
             else k.method = kinds[i];
+            if (i == 3) k.complete = "a";
             k.timeout_ms = 100;
             id = mcp_client_send(c, &k);
             turns(c, 1);
@@ -1205,7 +1206,7 @@ TEST(open_questions)
         ask_row(c, &p, MCP_ERR_AGAIN, line, "");
         ask[i] = g_ask;
     }
-    ask_row(c, &p, MCP_ERR_AGAIN, "{\"jsonrpc\":\"2.0\",\"id\":\"x\",\"method\":\"a\"}", "{\"jsonrpc\":\"2.0\",\"id\":\"x\",\"error\":{\"code\":-32603,\"message\":\"too many open requests\"}}");
+    ask_row(c, &p, MCP_ERR_AGAIN, "{\"jsonrpc\":\"2.0\",\"id\":\"x\",\"method\":\"a\"}", "{\"jsonrpc\":\"2.0\",\"id\":\"x\",\"error\":{\"code\":-31000,\"message\":\"busy: too many requests are open\"}}");
     for (i = 0; i < N; i += 2) {
         snprintf(line, sizeof line, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{\"requestId\":%d}}", i);
         ask_row(c, &p, MCP_ERR_AGAIN, line, "");

@@ -588,7 +588,7 @@ TEST(too_many_questions)
     say(&p, "{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"roots/list\"}");
     say(&p, "{\"jsonrpc\":\"2.0\",\"id\":3,\"method\":\"roots/list\"}");
     turns(c, 1);
-    EQ_STR(hear(&p), "{\"jsonrpc\":\"2.0\",\"id\":3,\"error\":{\"code\":-32603,\"message\":\"too many open requests\"}}");
+    EQ_STR(hear(&p), "{\"jsonrpc\":\"2.0\",\"id\":3,\"error\":{\"code\":-31000,\"message\":\"busy: too many requests are open\"}}");
     EQ_INT(g.asked, 2);
     done(c, &p);
     d = desc_of(&p, MCP_ERA_MODERN);
@@ -626,7 +626,7 @@ TEST(large_questions)
         turns(c, 1);
     }
     EQ_INT(g.asked, 2);
-    EQ_STR(hear(&p), "{\"jsonrpc\":\"2.0\",\"id\":2,\"error\":{\"code\":-32603,\"message\":\"too many open requests\"}}");
+    EQ_STR(hear(&p), "{\"jsonrpc\":\"2.0\",\"id\":2,\"error\":{\"code\":-31000,\"message\":\"busy: too many requests are open\"}}");
     EQ_INT(mcp_client_answer(c, g.ask[0], MCP_ERR_DECLINED, NULL), MCP_OK);
     say(&p, line);
     turns(c, 1);

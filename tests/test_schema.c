@@ -320,7 +320,7 @@ TEST(drafts)
         { "{" D4 "\"exclusiveMaximum\":true}", "5", 1 }, { "{" D4 "\"type\":\"integer\"}", "1.0", 0 }, { "{" D4 "\"type\":\"integer\"}", "1", 1 }, { "{" D4 "\"type\":\"integer\"}", "1e2", 0 },
         { "{" D6 "\"type\":\"integer\"}", "1.0", 1 }, { "{" D4 "\"const\":1}", "2", 1 }, { "{" D6 "\"const\":1}", "2", 0 }, { "{" D4 "\"contains\":false}", "[1]", 1 }, { "{" D6 "\"contains\":false}", "[1]", 0 },
         { "{" D6 "\"if\":true,\"then\":false}", "1", 1 }, { "{" D7 "\"if\":true,\"then\":false}", "1", 0 }, { "{" D7 "\"items\":[{\"type\":\"null\"}],\"additionalItems\":false}", "[null,1]", 0 },
-        { "{" D7 "\"items\":[{\"type\":\"null\"}]}", "[null,1]", 1 }, { "{" D7 "\"items\":{\"type\":\"null\"},\"additionalItems\":false}", "[null]", 1 }, { "{" D7 "\"dependencies\":{\"a\":[\"b\"]}}", "{\"a\":1}", 0 },
+        { "{" D7 "\"items\":[{\"type\":\"null\"}]}", "[null,1]", 1 }, { "{" D7 "\"items\":[]}", "[1]", 1 }, { "{" D7 "\"items\":{\"type\":\"null\"},\"additionalItems\":false}", "[null]", 1 }, { "{" D7 "\"dependencies\":{\"a\":[\"b\"]}}", "{\"a\":1}", 0 },
         { "{" D7 "\"$ref\":\"#/definitions/a\",\"type\":\"null\",\"definitions\":{\"a\":{}}}", "1", 1 }, { "{" D19 "\"$ref\":\"#/definitions/a\",\"type\":\"null\",\"definitions\":{\"a\":{}}}", "1", 0 },
         { "{" D7 "\"$id\":\"http://x/y\",\"definitions\":{\"a\":{\"$id\":\"#b\",\"type\":\"null\"}},\"properties\":{\"z\":{\"$ref\":\"#b\"}}}", "{\"z\":1}", 0 },
         { "{" D4 "\"id\":\"http://x/y\",\"definitions\":{\"a\":{\"id\":\"z\",\"type\":\"null\"}},\"properties\":{\"z\":{\"$ref\":\"http://x/z\"}}}", "{\"z\":1}", 0 },
@@ -396,6 +396,18 @@ TEST(notes)
     EQ_STR(mcp_schema_notes(compiled("{\"pattern\":\"^a$\"}")), "");
     CHECK(strstr(mcp_schema_notes(compiled("{\"properties\":{\"a\":{\"pattern\":\"(?=a)\"},\"b\":{\"patternProperties\":{\"(?!b)\":{}}}}}")),
                  "#/properties/a/pattern is not enforced: ") != NULL);
+    {   /* each has its place looked for, so a schema full of them has only the first told */
+        char text[8192] = "{\"anyOf\":[{\"pattern\":\"(?=a)\"}";
+        const char *notes, *p;
+        int i, lines = 0;
+        for (i = 1; i < 250; i++) strcat(text, ",{\"pattern\":\"(?=a)\"}");
+        strcat(text, "]}");
+        notes = mcp_schema_notes(compiled(text));
+        for (p = notes; *p; p++) lines += *p == '\n';
+        EQ_INT(lines, 101);
+        CHECK(strstr(notes, "#/anyOf/99/pattern") && !strstr(notes, "#/anyOf/100/pattern"));
+        CHECK(strstr(notes, "\nand so in more places: 150\n") != NULL);
+    }
     /* what is not enforced never refuses a value */
     EQ_INT(check("{\"pattern\":\"(?=a)\"}", "\"b\""), MCP_OK);
     EQ_INT(check("{\"patternProperties\":{\"(?!b)\":{\"type\":\"null\"}},\"additionalProperties\":false}", "{\"c\":1}"), MCP_OK);

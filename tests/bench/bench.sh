@@ -2,7 +2,7 @@
 # What it costs, against bare limits that are built beside it and measured in the same run.
 #
 #   bench.sh                    everything, about two minutes
-#   bench.sh json server ...    some of: json, server, counts, memory, curves, features, client
+#   bench.sh json server ...    some of: json, validate, server, counts, memory, curves, features, client
 #
 # Each line: what, its value, the bare limit's value, the ratio of the two, the target, and whether that is met. Ratios are
 # medians of the ratios of single rounds, in which the programs take turns; they compare across machines, times do not.
@@ -18,7 +18,7 @@ mkdir -p "$b"
 met=0 missed=0 skipped=0
 trap 'rm -f "$b"/*.count' EXIT
 
-for p in bare_echo bare_mcp server driver client json; do
+for p in bare_echo bare_mcp server driver client json validate; do
     # shellcheck disable=SC2086  # flags are meant to be split
     $CC -std=c99 -O2 $CPPFLAGS -I. $CFLAGS -o "$b/$p" tests/bench/$p.c $LDFLAGS -lpthread $LDLIBS || exit 1
 done
@@ -68,6 +68,21 @@ json()
         # 10.6 is what yyjson 0.12 takes for the same text, read in the same way.
         row 'parse and touch a tool list of 50 KB, per byte' "$(calc "($m - $n) / 10 / $size")" - - 'value <= 10.6'
     else skip 'instructions: there is no valgrind'; fi
+}
+
+validate()
+{
+    title 'arguments of tools: ns to check' value 'ns to parse'
+    [ -d $data ] || skip "there is no $data"
+    set -- $data/*.json
+    [ -e "$1" ] || set --
+    $pin "$b/validate" "$@" >"$b/validate.count" || die validate
+    while IFS='|' read -r name tools out bytes parse check ratio; do
+        case $name in
+        growth*) row "${name#growth }, ns a byte; value ten times as large" "$check" "$parse" "$ratio" 'ratio <= 1.5';;
+        *)       row "$name, $tools tools ($out left out), $bytes bytes" "$check" "$parse" "$ratio" 'ratio <= 1.5';;
+        esac
+    done <"$b/validate.count"
 }
 
 # instructions COMMAND...
@@ -241,10 +256,10 @@ client_()
     done; done
 }
 
-[ $# != 0 ] || set -- json server counts memory curves client
+[ $# != 0 ] || set -- json validate server counts memory curves client
 for part in "$@"; do
     case $part in
-    json|server|counts|memory|curves|features) $part;;
+    json|validate|server|counts|memory|curves|features) $part;;
     client) client_;;
     *) echo "bench.sh: there is no part $part"; exit 2;;
     esac

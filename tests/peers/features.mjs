@@ -28,12 +28,13 @@ export async function features({ attempt, check, run, bin, script, scratch, modu
     const closed = new Promise(done => { child.on("close", (status, signal) => done(status ?? signal)); child.on("error", done); });
     const all = [];                                   // what it was told, in the whole session
     async function act(op) {
-      const seen = { told: [], progress: [], asked: [] };
+      const seen = { told: [], progress: [], asked: [], answered: [] };
       child.stdin.write(JSON.stringify(op) + "\n");
       for (let l; (l = await next()) !== null;) {
         if (l.done !== undefined) return { ...l, ...seen };
         if (l.told) { seen.told.push(l); all.push(l); }
         if (l.progress !== undefined) seen.progress.push(l);
+        if (l.answered) seen.answered.push(l.answered);
         if (l.asked) {
           seen.asked.push(l);
           const answer = answers[l.asked];
@@ -195,6 +196,20 @@ export async function features({ attempt, check, run, bin, script, scratch, modu
         check(name("folders"), textOf(r) === "file:///a,file:///b" && r.asked.length === 1, r);
         r = await act({ tool: "survey" });
         check(name("three questions at once"), textOf(r) === "accept,They fold.,2" && r.asked.length === 3, r);
+
+        // the same, answered later: mcp_client_answer, the last question first, and none that does not fit is taken
+        const now = { ...answers };
+        const later = (ms, ...list) => ({ late: ms, answers: list });
+        answers["elicitation/create"] = p => { const a = now["elicitation/create"](p); return later(40, { content: { name: 7 } }, a); };
+        answers["sampling/createMessage"] = () => later(20, { content: "They fold." }, now["sampling/createMessage"]());
+        answers["roots/list"] = later(1, { roots: [{ uri: "/a" }] }, now["roots/list"]);
+        first = { content: own };
+        r = await act({ tool: "order", late: true });
+        check(name("a form, answered later"), r.done === "ok" && sorted(parsed(textOf(r))) === sorted(own) && r.asked.length === 2, r);
+        check(name("a form, answered later: what does not fit is refused, and it is still open"), same(r.answered, ["bad argument", "ok", "bad argument", "ok"]), r);
+        r = await act({ tool: "survey", late: true });
+        check(name("three questions at once, answered later"), textOf(r) === "accept,They fold.,2" && r.asked.length === 3 && r.answered.filter(x => x === "ok").length === 3, r);
+        Object.assign(answers, now);
 
         // changes
         r = await act({ listen: 7, uris: ["note://page/a", "note://counter"] });
