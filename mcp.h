@@ -21033,9 +21033,10 @@ static void mcpi_result_block(mcpi_result *r, const mcp_json *block)
             mcpi_put_image(r->w, r->b->d.form, mime, data);
         } else mcpi_result_note(r, "image", inner ? inner : block, data, ": it follows");
     } else if (mcp_json_type(text) == MCP_JSON_STRING) {
+        const char *s = mcp_json_text(text, &n);
         if (inner) mcpi_result_note(r, "resource", inner, NULL, "");
-        if (!mcp_json_size(text)) return;
-        mcpi_result_piece(r, mcp_json_text(text, &n), mcp_json_size(text));
+        if (mcpi_blanks(s, s + n) == s + n) return;         /* there are providers that refuse it */
+        mcpi_result_piece(r, s, n);
         r->spoken = true;
     } else if (mcpi_is(type, "resource_link")) mcpi_result_note(r, "link to", block, NULL, "");
     else if (mcp_json_type(block) == MCP_JSON_OBJECT) {
@@ -21121,6 +21122,7 @@ int mcp_toolbox_result(mcp_toolbox *b, const mcp_tool_call *k, const mcp_reply *
     r.limit = b->d.max_text;
     r.room = b->d.max_images;
     if (!b->d.no_images) r.images = b->d.form == MCP_FORM_OPENAI ? images : w;
+    if (failed && b->d.form == MCP_FORM_ANTHROPIC) r.images = NULL;         /* what has is_error is text alone */
     if (b->d.form == MCP_FORM_RESPONSES || b->d.form == MCP_FORM_ANTHROPIC)
         for (v = mcp_json_first(content); v && !r.parts; v = mcp_json_next(v))
             r.parts = mcpi_result_image(&r, v, &mime) != NULL;

@@ -415,6 +415,12 @@ TEST(result_images)
             CHECK(strstr(result(MCP_FORM_ANTHROPIC, body, false, 0), "not shown]\"}"));
         }
     }
+    /* of a failure Anthropic takes text alone */
+    EQ_STR(result(MCP_FORM_ANTHROPIC, "{\"isError\":true,\"content\":[{\"type\":\"image\",\"mimeType\":\"image/png\",\"data\":" PNG "}]}", false, 0),
+        "[{\"type\":\"tool_result\",\"tool_use_id\":\"c1\",\"is_error\":true,\"content\":\"[image, image/png, 8 bytes: not shown]\"}]");
+    /* nor does it take a text of blanks */
+    EQ_STR(result(MCP_FORM_ANTHROPIC, "{\"content\":[{\"type\":\"text\",\"text\":\" \\n\"},{\"type\":\"image\",\"mimeType\":\"image/png\",\"data\":" PNG "}]}", false, 0),
+        "[{\"type\":\"tool_result\",\"tool_use_id\":\"c1\",\"content\":[{\"type\":\"image\",\"source\":{\"type\":\"base64\",\"media_type\":\"image/png\",\"data\":" PNG "}}]}]");
     /* no more than there is room for, in order */
     {
         mcp_toolbox_desc d;
@@ -467,6 +473,7 @@ TEST(result_kinds)
     EQ_STR(said("{\"content\":[],\"structuredContent\":{\"n\":1},\"isError\":true}"), "The tool reported an error:\n{\"n\":1}");
     EQ_STR(said("{}"), "The tool returned nothing.");
     EQ_STR(said("{\"content\":[{\"type\":\"text\",\"text\":\"\"}]}"), "The tool returned nothing.");
+    EQ_STR(said("{\"content\":[{\"type\":\"text\",\"text\":\"\\n \\t\"}]}"), "The tool returned nothing.");
     EQ_STR(said("{\"content\":\"no array\"}"), "The tool returned nothing.");
     EQ_STR(said("{\"content\":[],\"isError\":true}"), "The tool reported an error:");
     EQ_STR(said("{\"content\":[{\"type\":\"text\",\"text\":\"a\\u0000b\"}]}"), "a");     /* as C sees it: the NUL is there */
@@ -644,6 +651,33 @@ TEST(real)
     EQ_INT(live, 0);
 }
 
+/* A list that others have reported: one good tool, a bad one and a worse one. */
+TEST(reported)
+{
+    FILE *f = fopen("../shared/data/schema_cases.json", "rb");
+    char *text = (char *)malloc(1 << 20);
+    size_t lists = 0;
+    if (!f) puts("skip  no ../shared/data/schema_cases.json: lists that others reported");
+    else {
+        text[fread(text, 1, (1 << 20) - 1, f)] = 0;
+        fclose(f);
+        mcp_json_each(c, json(text)) {
+            mcp_toolbox *b;
+            if (strcmp(mcp_json_str(mcp_json_get(c, "kind"), ""), "list") != 0) continue;
+            b = box_of(MCP_FORM_ANTHROPIC, MCP_GENERIC);
+            EQ_INT(mcp_toolbox_add(b, "s", mcp_json_get(c, "input_tools")), MCP_OK);
+            CHECK(strstr(written(b), "[{\"name\":\"mcp__s__good\",\"input_schema\":{\"type\":\"object\",\"properties\":{\"a\":{\"type\":\"string\"}}}}"));
+            EQ_STR(notes_of(b, "s", "good", false), "");
+            CHECK(*notes_of(b, "s", "bad", false) && *notes_of(b, "s", "worse", false));
+            mcp_toolbox_free(b);
+            lists++;
+        }
+        CHECK(lists > 0);
+    }
+    free(text);
+    EQ_INT(live, 0);
+}
+
 int main(void)
 {
     mcp_arena_init(&arena, NULL, 0);
@@ -663,6 +697,7 @@ int main(void)
     RUN(no_memory);
     RUN(many);
     RUN(real);
+    RUN(reported);
     mcp_arena_free(&arena);
     mcp_writer_free(&out);
     return test_end();
