@@ -9278,6 +9278,7 @@ static void mcpi_fit_read_union(mcpi_fitter *f, mcpi_fit_node *n, bool one, cons
         mcpi_fit_report(f, "%s is no list and is dropped", one ? "oneOf" : "anyOf");
         return;
     }
+    if (!v->n) return;
     u = (mcpi_fit_union *)mcpi_fit_new(f, sizeof *u);
     if (!u) return;
     at = &u->first;
@@ -9915,7 +9916,7 @@ static unsigned mcpi_fit_constant_type(const mcpi_fit_node *n)
     const mcpi_fit_word *w = mcpi_fit_find(n, MCPI_F_ENUM);
     const mcpi_fit_value *v;
     unsigned type = 0, t;
-    if (!w || !mcpi_fit_only(n, MCPI_FIT_BIT(MCPI_F_TITLE) | MCPI_FIT_BIT(MCPI_F_TYPE) | MCPI_FIT_BIT(MCPI_F_ENUM))) return 0;
+    if (!w || n->nullable || n->null || !mcpi_fit_only(n, MCPI_FIT_BIT(MCPI_F_TITLE) | MCPI_FIT_BIT(MCPI_F_TYPE) | MCPI_FIT_BIT(MCPI_F_ENUM))) return 0;
     for (v = w->values; v; v = v->next) {
         t = mcpi_fit_type_of_value(v->json);
         if (t == MCPI_T_INTEGER && type == MCPI_T_NUMBER) t = type;
@@ -10009,7 +10010,7 @@ static void mcpi_fit_tell_needs(mcpi_fitter *f, mcpi_fit_node *n, const mcpi_fit
    *null: one was for null. Each is a slot of w. */
 static void mcpi_fit_read_branches(mcpi_fitter *f, mcpi_fit_word *w, const mcpi_fit_union *u, uint32_t types, bool *null)
 {
-    uint32_t own;
+    uint32_t own, guess;
     const mcpi_fit_slot *from;
     const mcpi_fit_place *up = f->place;
     mcpi_fit_place here;
@@ -10026,9 +10027,17 @@ static void mcpi_fit_read_branches(mcpi_fitter *f, mcpi_fit_word *w, const mcpi_
         mcpi_fit_reconcile(f, s->node);
         own = s->node->types ? s->node->types : mcpi_fit_types_of_values(mcpi_fit_find(s->node, MCPI_F_ENUM));
         mcpi_fit_drop_strangers(f, s->node, own ? own : types);
-        if (!own && types && (s->node->unions ||            /* what is in it speaks of these types, too */
-                              (mcpi_fit_guess_type(s->node) && !mcpi_fit_common_types(types, mcpi_fit_guess_type(s->node))))) {
-            s->node->types = types;
+        if (types && !mcpi_fit_has_type(types, MCPI_T_NULL)) s->node->nullable = false;
+        if (types && s->node->types && mcpi_fit_common_types(s->node->types, types))
+            s->node->types = mcpi_fit_common_types(s->node->types, types);
+        if (types && own && !s->node->types && mcpi_fit_common_types(own, types)) {
+            s->node->types = mcpi_fit_common_types(own, types);
+            mcpi_fit_put_word(f, s->node, MCPI_F_TYPE);
+        }
+        guess = own || !types ? 0 : mcpi_fit_guess_type(s->node);
+        if (!own && types && (guess || s->node->unions)) {  /* what is in it speaks of these types, too */
+            s->node->types = guess ? mcpi_fit_common_types(guess, types) : types;
+            if (!s->node->types) s->node->types = types;
             mcpi_fit_put_word(f, s->node, MCPI_F_TYPE);
         }
         if (s->node->never || s->node->clash || (types && own && !mcpi_fit_common_types(types, own)) || !(mcp_json_type(from->all.json) == MCP_JSON_OBJECT ||
@@ -10145,9 +10154,9 @@ static mcpi_fit_node *mcpi_fit_branch(mcpi_fitter *f, const mcpi_fit_node *outer
         return n;
     }
     if (!raw) raw = mcpi_fit_raw(f, s);
-    if (raw && outer && !n->types && !raw->types && !raw->unions && !raw->kept) {   /* it says of what it speaks */
+    if (raw && outer && !n->types && !raw->types && !raw->kept) {   /* it says of what it speaks */
         n->types = mcpi_fit_guess_type(raw);
-        if (f->strict && !(raw->has & ~MCPI_FIT_ANNOTATIONS)) mcpi_fit_lose(f, "a value of any type cannot be said", "");
+        if (f->strict && !raw->unions && !(raw->has & ~MCPI_FIT_ANNOTATIONS)) mcpi_fit_lose(f, "a value of any type cannot be said", "");
     }
     if (raw) mcpi_fit_merge(f, n, raw, true);
     mcpi_fit_settle(f, n);
@@ -10699,23 +10708,28 @@ static size_t mcpi_fit_clean_key(const mcpi_fitter *f, const char *s, size_t n, 
     return k;
 }
 
+static void mcpi_fit_learn_key(mcpi_fitter *f, const mcp_json *k)
+{
+    mcpi_fit_entry *e;
+    char to[66];
+    uint32_t hash = mcpi_hash(k->u.text, k->n);
+    for (e = mcpi_fit_lookup(&f->keys, hash); e; e = mcpi_fit_lookup_next(e))
+        if (e->json->n == k->n && memcmp(e->json->u.text, k->u.text, k->n) == 0) return;
+    mcpi_fit_index_add(f, &f->keys, hash, NULL, k, NULL);
+    if (!mcpi_fit_legal_key(f, k->u.text, k->n))
+        mcpi_fit_index_add(f, &f->wishes, mcpi_hash(to, mcpi_fit_clean_key(f, k->u.text, k->n, true, to)), NULL, k, NULL);
+}
+
 /* Learns all names of the document, legal ones, and what the others would like to become. */
 static void mcpi_fit_learn_keys(mcpi_fitter *f)
 {
     const mcp_json *k = f->root, *end = k + mcpi_fit_span(k);
-    char to[66];
     f->keyed = true;
     for (; k < end && !mcpi_fit_stopped(f); k++) {
-        mcpi_fit_entry *e;
-        uint32_t hash;
         if (!(k->tag & MCPI_KEY)) continue;
-        hash = mcpi_hash(k->u.text, k->n);
-        for (e = mcpi_fit_lookup(&f->keys, hash); e; e = mcpi_fit_lookup_next(e))
-            if (e->json->n == k->n && memcmp(e->json->u.text, k->u.text, k->n) == 0) break;
-        if (e) continue;
-        mcpi_fit_index_add(f, &f->keys, hash, NULL, k, NULL);
-        if (!mcpi_fit_legal_key(f, k->u.text, k->n))
-            mcpi_fit_index_add(f, &f->wishes, mcpi_hash(to, mcpi_fit_clean_key(f, k->u.text, k->n, true, to)), NULL, k, NULL);
+        mcpi_fit_learn_key(f, k);
+        if (k->n != 8 || memcmp(k->u.text, "required", 8) != 0 || mcp_json_type(k + 1) != MCP_JSON_ARRAY) continue;
+        mcp_json_each(item, k + 1) if (mcp_json_type(item) == MCP_JSON_STRING) mcpi_fit_learn_key(f, item);
     }
 }
 
@@ -10920,7 +10934,12 @@ static void mcpi_fit_finish_branches(mcpi_fitter *f, mcpi_fit_node *n, int depth
         mcpi_fit_index_add(f, &seen, hash, NULL, NULL, b);
         mcpi_fit_append(w, s);
     }
-    if (w->n > 1 && mcpi_fit_join_constants(f, n, w)) w->first = w->last = NULL, w->n = 0, n->joined = true;
+    for (s = w->first; s && !s->node->types && mcpi_fit_only(s->node, MCPI_FIT_ANNOTATIONS); s = s->next) { }
+    if (w->n > 1 && (!s || mcpi_fit_join_constants(f, n, w))) {     /* it says nothing, or it is a list of values */
+        w->first = w->last = NULL;
+        w->n = 0;
+        n->joined = true;
+    }
 }
 
 /* Names in "required": each once, and only those of properties. Where a schema stands for the same value as the one
@@ -10948,7 +10967,7 @@ static void mcpi_fit_finish_required(mcpi_fitter *f, mcpi_fit_node *n)
         if (s && !s->needed) { s->needed = true; mcpi_fit_append_value(f, w, v->json, s); }
         else mcpi_fit_report(f, "required names %.*s %s", len < 60 ? (int)len : 60, key, s ? "twice" : "which is no property");
     }
-    if (!w->n && !f->strict) mcpi_fit_drop(n, MCPI_FIT_BIT(MCPI_F_REQUIRED));
+    if (!w->n) mcpi_fit_drop(n, MCPI_FIT_BIT(MCPI_F_REQUIRED));
 }
 
 static void mcpi_fit_need(mcpi_fitter *f, mcpi_fit_node *n, mcpi_fit_slot *s)
@@ -10995,7 +11014,8 @@ static void mcpi_fit_finish_object(mcpi_fitter *f, mcpi_fit_node *n, int depth)
     mcpi_fit_finish_required(f, n);
     p = mcpi_fit_find(n, MCPI_F_PROPERTIES);
     for (s = p ? p->first : NULL; s && !mcpi_fit_stopped(f); s = s->next) {
-        f->optional = optional || !s->needed;
+        f->optional = optional || !(s->needed || (mcpi_fit_cell(f, MCPI_F_REFS) == 'o' && /* draft 3 */
+                                                  mcp_json_bool(mcp_json_get(s->all.json, "required"), false)));
         mcpi_fit_child(f, s, MCPI_F_PROPERTIES, MCP_NTS, depth + 1);
         if (mcpi_fit_stopped(f)) break;
         s->sent = mcpi_fit_sent_key(f, s->key, s->key_len);
@@ -11680,6 +11700,7 @@ typedef struct mcpi_undo_link { mcpi_undo *undo; struct mcpi_undo_link *next; } 
 struct mcp_fit {
     const char *notes;
     const mcpi_undo *undo;
+    const struct mcp_fit *inner;            /* what came before it */
     bool strict, wrapped;
 };
 
@@ -11734,7 +11755,8 @@ static void mcpi_undo_fill(mcpi_fitter *f, mcp_arena *a, const mcpi_fit_node *n,
     u->mask = mcpi_fit_mask(n->types);
     if (u->mask >> MCPI_T_NUMBER & 1) u->mask |= 1u << MCPI_T_INTEGER;
     u->free = n->free;
-    if (n->branches) { mcpi_undo_any(f, a, n->branches, &all); if (all) *u = *all; }
+    mcpi_undo_any(f, a, n->branches, &all);
+    if (all && (u->others = (mcpi_undo_link *)mcpi_undo_new(f, a, sizeof *u->others)) != NULL) u->others->undo = all;
     u->members = (mcpi_undo_member *)mcpi_undo_new(f, a, (p ? p->n : 0) * sizeof *u->members);
     for (s = p ? p->first : NULL; s && !f->no_memory; s = s->next) {
         m = u->members + u->n++;
@@ -11843,22 +11865,31 @@ static void mcpi_undo_string(mcp_writer *out, const char *key, const mcp_json *v
     mcp_arena_free(&a);
 }
 
+/* A property, as the branch knows it, or else what stands beside the branches. */
+static const mcpi_undo_member *mcpi_undo_member_of(const mcpi_undo *branch, const mcpi_undo *outer, const char *key, size_t len)
+{
+    const mcpi_undo_member *m = mcpi_undo_find(branch, key, len), *o = branch == outer ? NULL : mcpi_undo_find(outer, key, len);
+    const mcpi_undo *u = m ? m->undo : NULL;
+    return o && (!m || !u || !(u->n || u->others || u->items || u->more || u->free)) ? o : m;
+}
+
 static void mcpi_undo_write(const mcpi_undo *u, const char *key, const mcp_json *v, mcp_writer *out)
 {
+    const mcpi_undo *outer = u;
     u = mcpi_undo_pick(u, v);
     if (out->status != MCP_OK) return;
     if (u && u->free && mcp_json_type(v) == MCP_JSON_STRING) mcpi_undo_string(out, key, v);
     else if (u && mcp_json_type(v) == MCP_JSON_OBJECT) {
         mcp_put_object(out, key);
         mcp_json_each(item, v) {
-            const mcpi_undo_member *m = mcpi_undo_find(u, item[-1].u.text, item[-1].n);
-            if (!m) mcpi_undo_write(u->more, item[-1].u.text, item, out);
+            const mcpi_undo_member *m = mcpi_undo_member_of(u, outer, item[-1].u.text, item[-1].n);
+            if (!m) mcpi_undo_write(u->more ? u->more : outer->more, item[-1].u.text, item, out);
             else if (!m->invented || mcp_json_type(item) != MCP_JSON_NULL) mcpi_undo_write(m->undo, m->key, item, out);
         }
         mcp_put_end(out);
     } else if (u && mcp_json_type(v) == MCP_JSON_ARRAY) {
         mcp_put_array(out, key);
-        mcp_json_each(item, v) mcpi_undo_write(u->items, NULL, item, out);
+        mcp_json_each(item, v) mcpi_undo_write(u->items ? u->items : outer->items, NULL, item, out);
         mcp_put_end(out);
     } else mcp_put_json(out, key, v);
 }
@@ -11869,7 +11900,21 @@ int mcp_schema_unfit(const mcp_fit *f, const mcp_json *args, mcp_writer *out)
     const mcp_json *input = f && f->wrapped ? mcp_json_get(args, "input") : NULL;
     const mcpi_undo_member *m = input ? mcpi_undo_find(u, "input", 5) : NULL;
     if (!out) return MCP_ERR_ARGUMENT;
-    if (input) mcpi_undo_write(m ? m->undo : NULL, NULL, input, out);
+    if (f && f->inner) {                    /* two steps */
+        mcp_arena a;
+        mcp_writer w;
+        mcp_fit step = *f;
+        const mcp_json *between;
+        step.inner = NULL;
+        mcp_arena_init(&a, &out->alloc, 0);
+        mcp_writer_init(&w, &out->alloc, 0);
+        mcp_schema_unfit(&step, args, &w);
+        between = mcp_json_parse(&a, mcp_writer_text(&w, NULL), MCP_NTS, NULL);
+        if (between) mcp_schema_unfit(f->inner, between, out);
+        else mcpi_put_fail(out, w.status ? w.status : MCP_ERR_MEMORY);
+        mcp_writer_free(&w);
+        mcp_arena_free(&a);
+    } else if (input) mcpi_undo_write(m ? m->undo : NULL, NULL, input, out);
     else mcpi_undo_write(u, NULL, args, out);
     return out->status;
 }
@@ -11981,79 +12026,87 @@ static const mcpi_fit_node *mcpi_fit_best(mcpi_fitter *f, mcpi_fit_try *t)
     return mcpi_fit_run(f, t, false);
 }
 
-/* A try that cuts. What is left of a schema may be said strictly, though the whole could not. */
-static const mcpi_fit_node *mcpi_fit_cut_down(mcpi_fitter *f, mcpi_fit_try *t, int strict)
-{
-    mcpi_fit_try again = *t;
-    const mcpi_fit_node *root = mcpi_fit_run(f, t, false);
-    if (!root || strict < 0 || f->no_memory) return root;
-    again.profile = strict;
-    root = mcpi_fit_run(f, &again, false);
-    return root || f->no_memory ? root : mcpi_fit_run(f, t, false);
-}
-
-/* Tries until the result is within its budget. */
+/* Tries until the result is within its budget. NULL: no memory, or the schema cannot be said strictly. */
 static const mcpi_fit_node *mcpi_fit_within(mcpi_fitter *f, mcpi_fit_try *t)
 {
     static const unsigned char depths[] = { 16, 8, 6, 5, 4, 3, 2 };
     const mcpi_fit_node *root = mcpi_fit_best(f, t);
-    int strict = -1;
     size_t i;
-    if (!root && f->strict && !f->no_memory) {              /* what is not said whole is not said strictly */
-        if (!f->why[0]) memcpy(f->why, "over the budget", 16);
-        strict = t->profile;
-        t->profile = strict == MCP_OPENAI_STRICT ? MCP_OPENAI : MCP_DEEPSEEK;
-        t->keep = t->hard = false;
-        root = mcpi_fit_best(f, t);
-    }
-    if (root || f->no_memory) return root;
+    if (root || f->no_memory || f->strict) return root;
     t->hard = true;
     t->keep = false;
     for (i = 0; i < sizeof depths; i++) {
         t->depth = depths[i];
-        root = mcpi_fit_cut_down(f, t, strict);
+        root = mcpi_fit_run(f, t, false);
         if (root || f->no_memory) return root;
     }
     t->plain = true;
     for (t->most = f->d.max_nodes; t->most; t->most -= t->most / 4 + 1) {
-        root = mcpi_fit_cut_down(f, t, strict);
+        root = mcpi_fit_run(f, t, false);
         if (root || f->no_memory) return root;
     }
     f->root = &mcpi_fit_null;
     f->d.max_bytes = 0;
     f->d.max_nodes = 1;
-    return mcpi_fit_cut_down(f, t, strict);
+    return mcpi_fit_run(f, t, false);
 }
 
-/* Moves what is to stay to the caller's arena and writer. */
-static const mcp_fit *mcpi_fit_keep(mcpi_fitter *f, const mcpi_fit_try *t, const mcpi_fit_node *root, mcp_arena *a, mcp_writer *out)
+/* What is to stay goes to the caller's arena. NULL: no memory. */
+static mcp_fit *mcpi_fit_done(mcpi_fitter *f, const mcpi_fit_try *t, const mcpi_fit_node *root, mcp_arena *a)
 {
-    mcp_fit *fit = (mcp_fit *)mcpi_undo_new(f, a, sizeof *fit);
-    if (!fit || !root) return NULL;
+    mcp_fit *fit = root ? (mcp_fit *)mcpi_undo_new(f, a, sizeof *fit) : NULL;
+    if (!fit) return NULL;
     f->place = &f->top;
-    if (f->why[0] && !f->strict) mcpi_fit_report(f, "strictness is not possible: %s", f->why);
     if (t->depth) mcpi_fit_report(f, "over the budget of %z nodes and %z bytes: cut at depth %d", f->d.max_nodes, f->d.max_bytes, t->depth);
     if (t->plain) mcpi_fit_report(f, "over the budget: without descriptions");
+    if (f->why[0] && !f->strict) mcpi_fit_report(f, "strictness is not possible: %s", f->why);
     if (f->unsaid) mcpi_fit_report(f, "and %z more", f->unsaid);
     fit->notes = f->said ? mcpi_undo_text(f, a, f->said, f->said_len) : "";
     fit->strict = f->strict;
     fit->wrapped = f->wrapped;
     if (f->changed) fit->undo = mcpi_undo_tree(f, a, root);
-    if (f->no_memory) return NULL;
-    mcpi_put_splice(out, NULL, f->out.buf, f->out.len);
-    return out->status == MCP_OK ? fit : NULL;
+    return f->no_memory ? NULL : fit;
+}
+
+/* A schema that cannot be said strictly is said without; what came out of that, perhaps, can be said strictly. */
+static mcp_fit *mcpi_fit_unstrict(mcpi_fitter *f, mcpi_fit_try *t, mcp_arena *a, mcp_arena *second, const char **text, size_t *len)
+{
+    mcp_fit *fit, *again;
+    mcpi_fit_try strict = *t;
+    char *copy;
+    if (!f->why[0]) memcpy(f->why, "over the budget", 16);
+    t->profile = t->profile == MCP_OPENAI_STRICT ? MCP_OPENAI : MCP_DEEPSEEK;
+    t->keep = t->hard = false;
+    fit = mcpi_fit_done(f, t, mcpi_fit_within(f, t), a);
+    *len = f->out.len;
+    copy = fit ? (char *)mcp_arena_alloc(second, *len + 1) : NULL;
+    if (!copy) return NULL;
+    memcpy(copy, f->out.buf, *len + 1);
+    *text = copy;
+    f->root = mcp_json_parse(second, copy, *len, NULL);
+    if (!f->root) return NULL;
+    again = mcpi_fit_done(f, &strict, mcpi_fit_best(f, &strict), a);
+    if (f->no_memory || !again) return f->no_memory ? NULL : fit;
+    *text = f->out.buf;
+    *len = f->out.len;
+    again->inner = fit;
+    return again;
 }
 
 const mcp_fit *mcp_schema_fit(mcp_arena *a, const mcp_json *schema, const mcp_fit_desc *d, mcp_writer *out)
 {
     mcpi_fitter f;
     mcpi_fit_try t;
-    mcp_arena scratch;
-    const mcp_fit *fit;
+    mcp_arena scratch, second;
+    const mcpi_fit_node *root;
+    const char *text;
+    size_t len;
+    mcp_fit *fit;
     if (!a || !out || out->status != MCP_OK) return NULL;
     memset(&f, 0, sizeof f);
     memset(&t, 0, sizeof t);
     mcp_arena_init(&scratch, &a->alloc, 0);
+    mcp_arena_init(&second, &a->alloc, 0);
     f.arena = a->fixed ? a : &scratch;
     f.root = schema ? schema : &mcpi_fit_null;
     if (d) f.d = *d;
@@ -12062,14 +12115,22 @@ const mcp_fit *mcp_schema_fit(mcp_arena *a, const mcp_json *schema, const mcp_fi
     f.work_max = 16 * mcpi_fit_span(f.root) + 64 * f.d.max_nodes;
     t.profile = (unsigned)f.d.profile <= MCP_LLAMACPP ? (int)f.d.profile : MCP_GENERIC;
     mcpi_fit_learn_words(&f);
-    fit = mcpi_fit_keep(&f, &t, mcpi_fit_within(&f, &t), a, out);
+    root = mcpi_fit_within(&f, &t);
+    if (root || f.no_memory) {
+        fit = mcpi_fit_done(&f, &t, root, a);
+        text = f.out.buf;
+        len = f.out.len;
+    } else fit = mcpi_fit_unstrict(&f, &t, a, a->fixed ? a : &second, &text, &len);
+    if (fit) mcpi_put_splice(out, NULL, text, len);
     mcp_arena_free(&scratch);
-    return fit;
+    mcp_arena_free(&second);
+    return fit && out->status == MCP_OK ? fit : NULL;
 }
 
+/* Of a strict form of a result, what was done twice is told once. */
 const char *mcp_fit_notes(const mcp_fit *f)
 {
-    return f ? f->notes : "";
+    return !f ? "" : f->inner ? f->inner->notes : f->notes;
 }
 
 bool mcp_fit_strict(const mcp_fit *f)
