@@ -8284,9 +8284,9 @@ enum mcpi_fit_id {
     MCPI_F_COUNT
 };
 
-typedef struct mcpi_fit_rule { char word[22], of, cells[23]; } mcpi_fit_rule;
+typedef struct mcpi_fit_rule { char word[22], len, of, cells[23]; } mcpi_fit_rule;
 static const mcpi_fit_rule mcpi_fit_rules[] = {
-#define MCPI_X(id, word, of, cells) { word, of, cells },
+#define MCPI_X(id, word, of, cells) { word, sizeof word - 1, of, cells },
     MCPI_FIT_TABLE(MCPI_X)
 #undef MCPI_X
 };
@@ -8323,7 +8323,7 @@ int mcp_profile_find(const char *name)
 
 /* Types are written one behind the other in the hexadecimal digits of a number, the first one lowest; 0: any value. */
 enum { MCPI_T_NULL = 1, MCPI_T_BOOLEAN, MCPI_T_INTEGER, MCPI_T_NUMBER, MCPI_T_STRING, MCPI_T_ARRAY, MCPI_T_OBJECT };
-static const char mcpi_fit_types[] = "\0null\0boolean\0integer\0number\0string\0array\0object\0";
+static const char mcpi_fit_types[8][8] = { "", "null", "boolean", "integer", "number", "string", "array", "object" };
 
 struct mcpi_fit_node;
 
@@ -8429,27 +8429,28 @@ typedef struct mcpi_fitter {
     mcp_arena *arena;
     const mcp_json *root;
     mcp_fit_desc d;
-    int column;                             /* of the profile, in the table */
-    size_t work, work_max, nodes;
+    size_t work_max;
+    char why[200];                          /* strictness was lost */
+    bool plainly;                           /* ... for something that will be there without strictness, too */
+    unsigned char words[256];               /* from the hash of a keyword to its row, plus one */
+    int column;                             /* of the profile, in the table; from here on: of one try */
+    size_t work, nodes;
     int depth_max;
     bool no_memory, over, lost;             /* lost: strictness */
-    bool keep, hard, plain;                 /* this try: references are kept; cycles are cut early; no descriptions below */
-    bool strict, cyclic, changed;           /* changed: there is something to undo */
+    bool keep, hard, plain;                 /* references are kept; cycles are cut early; no descriptions below the root */
+    bool strict, cyclic, changed, wrapped;  /* changed: there is something to undo */
+    bool odd;                               /* there was a union, a reference or a contradiction */
+    bool anchored, keyed, optional;         /* optional: since the definition began, through what may be left out */
     size_t most, refs;                      /* properties of the root; references that were met */
     uint32_t serial;
     mcpi_fit_place top;                     /* of the root */
     const mcpi_fit_place *place;
     mcpi_fit_index members, targets, followed, anchors, keys, wishes, renamed, sent, def_names;
-    bool anchored, keyed, grouped;
     mcpi_fit_target *defs, *defs_last, *walked;     /* definitions that are kept; the one that is being walked */
-    bool optional;                          /* since the definition began, a property that may be left out was passed */
-    bool wrapped;
     size_t strict_names, strict_properties, strict_values;
     mcp_writer out, branch;                 /* the result; a branch, to compare it by its text */
-    char why[200];                          /* strictness was lost */
     char *said;                             /* the report */
     size_t said_len, said_cap, unsaid;
-    unsigned char words[256];               /* from the hash of a keyword to its row, plus one */
 } mcpi_fitter;
 
 static char mcpi_fit_cell(const mcpi_fitter *f, int id)
@@ -8486,7 +8487,7 @@ static void mcpi_fit_learn_words(mcpi_fitter *f)
 {
     int i;
     for (i = 0; i < MCPI_F_COUNT; i++) {
-        size_t n = strlen(mcpi_fit_rules[i].word);
+        size_t n = (size_t)mcpi_fit_rules[i].len;
         unsigned at;
         if (!n) continue;
         for (at = mcpi_fit_word_hash(mcpi_fit_rules[i].word, n); f->words[at]; at = (at + 1) & 255) { }
@@ -8500,8 +8501,8 @@ static int mcpi_fit_word_of(const mcpi_fitter *f, const char *s, size_t n)
     unsigned at;
     if (!n || n >= sizeof mcpi_fit_rules[0].word) return MCPI_F_COUNT;
     for (at = mcpi_fit_word_hash(s, n); f->words[at]; at = (at + 1) & 255) {
-        const char *word = mcpi_fit_rules[f->words[at] - 1].word;
-        if (memcmp(word, s, n) == 0 && !word[n]) return f->words[at] - 1;
+        const mcpi_fit_rule *rule = mcpi_fit_rules + (f->words[at] - 1);
+        if ((size_t)rule->len == n && memcmp(rule->word, s, n) == 0) return f->words[at] - 1;
     }
     return MCPI_F_COUNT;
 }
@@ -8644,6 +8645,7 @@ static void mcpi_fit_lose(mcpi_fitter *f, const char *why, const char *what)
     if (f->said_len) f->said_len = 0;       /* this try ends; only why is of interest */
     mcpi_fit_say_place(f, f->place);
     if (f->said && !f->lost) mcpi_say(f->why, sizeof f->why, "%.*s%s%s", (int)(f->said_len < 120 ? f->said_len : 120), f->said, what, why);
+    f->plainly = !f->odd;
     f->lost = true;
 }
 
@@ -8738,31 +8740,42 @@ static uint32_t mcpi_fit_common_types(uint32_t a, uint32_t b)
     return both;
 }
 
-/* The type that a word of "type" means; 0: any, or none that is known. */
+/* The type of that name; 0: none. */
+static unsigned mcpi_fit_type_named(const char *s, size_t n)
+{
+    unsigned t;
+    for (t = MCPI_T_OBJECT; t; t--)
+        if (mcpi_fit_types[t][0] == *s && memcmp(mcpi_fit_types[t], s, n < 8 ? n : 8) == 0 && (n >= 8 || !mcpi_fit_types[t][n])) break;
+    return n < 8 ? t : 0;
+}
+
+/* The type that a word of "type" means, also of other languages; 0: any, or none that is known. */
 static unsigned mcpi_fit_type_word(const char *s, size_t n)
 {
-    static const char words[] = "null\0boolean\0bool\0integer\0int\0int32\0int64\0long\0number\0float\0double\0decimal\0"
-        "string\0str\0text\0char\0date\0datetime\0date-time\0uuid\0uri\0url\0enum\0array\0list\0tuple\0set\0object\0dict\0"
-        "map\0record\0struct\0";
-    static const char types[] = "1" "22" "33333" "4444" "55555555555" "6666" "77777";
+    static const char words[] = "bool\0int\0int32\0int64\0long\0float\0double\0decimal\0str\0text\0char\0date\0datetime\0"
+        "date-time\0uuid\0uri\0url\0enum\0list\0tuple\0set\0dict\0map\0record\0struct\0";
+    static const char types[] = "2" "3333" "444" "5555555555" "666" "7777";
     char low[16];
     size_t i;
     int at;
-    if (!n || n >= sizeof low) return 0;
+    unsigned t = n ? mcpi_fit_type_named(s, n) : 0;
+    if (t || !n || n >= sizeof low) return t;
     for (i = 0; i < n; i++) low[i] = (char)(s[i] >= 'A' && s[i] <= 'Z' ? s[i] + 32 : s[i]);
     low[n] = 0;
-    at = strlen(low) == n ? mcpi_word_of(words, low) : -1;
-    return at < 0 ? 0 : (unsigned)(types[at] - '0');
+    t = mcpi_fit_type_named(low, n);
+    at = !t && strlen(low) == n ? mcpi_word_of(words, low) : -1;
+    return at < 0 ? t : (unsigned)(types[at] - '0');
 }
 
 static uint32_t mcpi_fit_read_types(mcpi_fitter *f, const mcp_json *v)
 {
     uint32_t types = 0;
     if (mcp_json_type(v) == MCP_JSON_STRING) {
+        types = v->n ? mcpi_fit_type_named(v->u.text, v->n) : 0;
+        if (types) return types;
         types = mcpi_fit_type_word(v->u.text, v->n);
-        if (!types || strcmp(mcpi_word_at(mcpi_fit_types, (int)types), v->u.text) != 0)
-            mcpi_fit_report(f, "type \"%.*s\" is read as %s", v->n < 40 ? (int)v->n : 40, v->u.text,
-                            types ? mcpi_word_at(mcpi_fit_types, (int)types) : "any value");
+        mcpi_fit_report(f, "type \"%.*s\" is read as %s", v->n < 40 ? (int)v->n : 40, v->u.text,
+                        types ? mcpi_fit_types[types] : "any value");
         return types;
     }
     if (mcp_json_type(v) == MCP_JSON_ARRAY)
@@ -9279,6 +9292,7 @@ static void mcpi_fit_read_union(mcpi_fitter *f, mcpi_fit_node *n, bool one, cons
         return;
     }
     if (!v->n) return;
+    f->odd = true;
     u = (mcpi_fit_union *)mcpi_fit_new(f, sizeof *u);
     if (!u) return;
     at = &u->first;
@@ -9315,6 +9329,7 @@ static void mcpi_fit_read_ref(mcpi_fitter *f, mcpi_fit_node *n, const mcp_json *
 {
     mcpi_fit_ref *r;
     if (mcp_json_type(v) != MCP_JSON_STRING) { mcpi_fit_report(f, "$ref is no string and is dropped"); return; }
+    f->odd = true;
     r = (mcpi_fit_ref *)mcpi_fit_new(f, sizeof *r);
     if (!r) return;
     r->text = v;
@@ -9355,7 +9370,7 @@ static void mcpi_fit_read_needs(mcpi_fitter *f, mcpi_fit_node *n, const mcp_json
     if (schemas.n) mcpi_fit_add(f, n, &schemas);
 }
 
-/* One keyword. `last` has the value of each keyword of this schema, or NULL. */
+/* One keyword. `last` has the values of some that others depend on. */
 static void mcpi_fit_read_word(mcpi_fitter *f, mcpi_fit_node *n, int id, const mcp_json *v, const mcp_json *base,
                                const mcp_json *const *last, mcpi_fit_queue *queue)
 {
@@ -9436,7 +9451,7 @@ static void mcpi_fit_read_word(mcpi_fitter *f, mcpi_fit_node *n, int id, const m
 /* Reads one schema into the node. What it refers to waits in n->refs, what it lists in "allOf" in the queue. */
 static void mcpi_fit_read(mcpi_fitter *f, mcpi_fit_node *n, const mcp_json *s, const mcp_json *base, mcpi_fit_queue *queue)
 {
-    const mcp_json *last[MCPI_F_COUNT + 1], *k;
+    const mcp_json *last[MCPI_F_COUNT + 1], *k;     /* but the five below, what is not there is not set */
     unsigned char ids[24];
     uint32_t left, i;
     mcpi_fit_work(f, 1);
@@ -9450,7 +9465,7 @@ static void mcpi_fit_read(mcpi_fitter *f, mcpi_fit_node *n, const mcp_json *s, c
     if (mcp_json_type(s) != MCP_JSON_OBJECT) { mcpi_fit_report(f, "this is no schema: any value"); return; }
     mcpi_fit_work(f, s->n);
     if (mcpi_fit_stopped(f)) return;
-    memset(last, 0, sizeof last);
+    last[MCPI_F_PROPERTIES] = last[MCPI_F_ITEMS] = last[MCPI_F_ABOVE] = last[MCPI_F_BELOW] = last[MCPI_F_ID] = NULL;
     i = 0;
     mcpi_each_key(k, left, s) {
         int id = mcpi_fit_word_of(f, k->u.text, k->n);
@@ -10289,8 +10304,10 @@ static void mcpi_fit_check_bounds(mcpi_fitter *f, mcpi_fit_node *n)
         MCPI_F_MIN_LENGTH, MCPI_F_MAX_LENGTH, MCPI_F_MIN_ITEMS, MCPI_F_MAX_ITEMS,
         MCPI_F_MIN_PROPERTIES, MCPI_F_MAX_PROPERTIES, MCPI_F_MIN_CONTAINS, MCPI_F_MAX_CONTAINS
     };
+    uint64_t bounds = MCPI_FIT_BIT(MCPI_F_MAXIMUM) | MCPI_FIT_BIT(MCPI_F_BELOW) | MCPI_FIT_BIT(MCPI_F_MAX_LENGTH) | MCPI_FIT_BIT(MCPI_F_MAX_ITEMS) |
+                      MCPI_FIT_BIT(MCPI_F_MAX_PROPERTIES) | MCPI_FIT_BIT(MCPI_F_MAX_CONTAINS);
     size_t i;
-    for (i = 0; i < sizeof pairs; i += 2) {
+    for (i = 0; i < sizeof pairs && n->has & bounds; i += 2) {
         const mcpi_fit_word *low = mcpi_fit_find(n, pairs[i]), *high = mcpi_fit_find(n, pairs[i + 1]);
         if (!low || !high || mcp_json_num(low->json, 0) <= mcp_json_num(high->json, 0)) continue;
         mcpi_fit_report(f, "%s is over %s: both are dropped", mcpi_fit_name(pairs[i]), mcpi_fit_name(pairs[i + 1]));
@@ -10331,6 +10348,7 @@ static void mcpi_fit_settle_types(mcpi_fitter *f, mcpi_fit_node *n)
     bool null_typed;
     unsigned guess;
     if (n->never || n->clash) {
+        f->odd = true;
         mcpi_fit_report(f, n->never ? "no value is allowed here: any value" : "its parts contradict each other: any value");
         if (n->never) mcpi_fit_note(f, n, "Leave this out.");
         mcpi_fit_clear(n);
@@ -10422,7 +10440,7 @@ static const char *mcpi_fit_say_type(mcpi_fitter *f, const mcpi_fit_slot *s, cha
     if (n && !n->types) n->types = MCPI_FIT_HAS(n, ENUM) ? mcpi_fit_types_of_values(mcpi_fit_find(n, MCPI_F_ENUM))
                                                          : mcpi_fit_guess_type(n);
     for (types = n ? n->types : 0; types; types >>= 4) {
-        mcpi_say_string(&t, mcpi_word_at(mcpi_fit_types, (int)(types & 15)), cap);
+        mcpi_say_string(&t, mcpi_fit_types[types & 15], cap);
         if (types >= 16) mcpi_say_bytes(&t, " or ", 4);
     }
     if (!t.len) mcpi_say_bytes(&t, "any value", 9);
@@ -11566,9 +11584,9 @@ static void mcpi_fit_write_description(mcpi_fitter *f, mcp_writer *out, const mc
 
 static void mcpi_fit_write_types(mcp_writer *out, uint32_t types)
 {
-    if (types < 16) { mcp_put_str(out, "type", mcpi_word_at(mcpi_fit_types, (int)types)); return; }
+    if (types < 16) { mcp_put_str(out, "type", mcpi_fit_types[types]); return; }
     mcp_put_array(out, "type");
-    for (; types; types >>= 4) mcp_put_str(out, NULL, mcpi_word_at(mcpi_fit_types, (int)(types & 15)));
+    for (; types; types >>= 4) mcp_put_str(out, NULL, mcpi_fit_types[types & 15]);
     mcp_put_end(out);
 }
 
@@ -11935,19 +11953,11 @@ typedef struct mcpi_fit_try { int profile, depth; bool keep, hard, plain; size_t
 /* One try. The tree, or NULL; the text is in f->out. Nothing stays of the try before. */
 static const mcpi_fit_node *mcpi_fit_run(mcpi_fitter *f, const mcpi_fit_try *t, bool wrapped)
 {
-    mcpi_fitter fresh;
     mcp_allocator alloc;
     mcpi_fit_node *root;
     bool wrap = false;
     int column, left;
-    memset(&fresh, 0, sizeof fresh);
-    fresh.arena = f->arena;
-    fresh.root = f->root;
-    fresh.d = f->d;
-    fresh.work_max = f->work_max;
-    memcpy(fresh.words, f->words, sizeof f->words);
-    memcpy(fresh.why, f->why, sizeof f->why);
-    *f = fresh;
+    memset((char *)f + offsetof(mcpi_fitter, column), 0, sizeof *f - offsetof(mcpi_fitter, column));
     if (!f->arena->fixed) mcp_arena_reset(f->arena);
     for (column = 0, left = t->profile; left || mcpi_fit_rules[0].cells[column] == ' '; column++)
         left -= mcpi_fit_rules[0].cells[column] != ' ';
@@ -11966,7 +11976,8 @@ static const mcpi_fit_node *mcpi_fit_run(mcpi_fitter *f, const mcpi_fit_try *t, 
     alloc.user = f->arena;
     mcp_writer_init(&f->out, &alloc, f->d.max_bytes);
     mcp_writer_init(&f->branch, &alloc, f->d.max_bytes);
-    if (f->hard || mcpi_fit_cell(f, MCPI_F_REFS) == 'o') mcpi_fit_group(f);
+    (void)mcpi_writer_reserve(&f->out, 24 * mcpi_fit_span(f->root) < f->d.max_bytes ? 24 * mcpi_fit_span(f->root) : f->d.max_bytes);
+    if (f->hard || (f->keep && mcpi_fit_cell(f, MCPI_F_REFS) == 'o')) mcpi_fit_group(f);
     root = mcpi_fit_tree(f, &wrap);
     if (wrap) return mcpi_fit_run(f, t, true);
     if (!root) return NULL;
@@ -12075,10 +12086,13 @@ static mcp_fit *mcpi_fit_unstrict(mcpi_fitter *f, mcpi_fit_try *t, mcp_arena *a,
     mcpi_fit_try strict = *t;
     char *copy;
     if (!f->why[0]) memcpy(f->why, "over the budget", 16);
+    if (f->over) f->plainly = false;
     t->profile = t->profile == MCP_OPENAI_STRICT ? MCP_OPENAI : MCP_DEEPSEEK;
     t->keep = t->hard = false;
     fit = mcpi_fit_done(f, t, mcpi_fit_within(f, t), a);
+    *text = f->out.buf;
     *len = f->out.len;
+    if (f->plainly && !t->depth) return fit;
     copy = fit ? (char *)mcp_arena_alloc(second, *len + 1) : NULL;
     if (!copy) return NULL;
     memcpy(copy, f->out.buf, *len + 1);
@@ -12115,6 +12129,7 @@ const mcp_fit *mcp_schema_fit(mcp_arena *a, const mcp_json *schema, const mcp_fi
     f.work_max = 16 * mcpi_fit_span(f.root) + 64 * f.d.max_nodes;
     t.profile = (unsigned)f.d.profile <= MCP_LLAMACPP ? (int)f.d.profile : MCP_GENERIC;
     mcpi_fit_learn_words(&f);
+    if (!a->fixed) (void)mcpi_arena_block(&scratch, 4096 + 160 * mcpi_fit_span(f.root));   /* most need no more */
     root = mcpi_fit_within(&f, &t);
     if (root || f.no_memory) {
         fit = mcpi_fit_done(&f, &t, root, a);
