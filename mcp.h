@@ -10282,7 +10282,7 @@ static void mcpi_fit_settle_values(mcpi_fitter *f, mcpi_fit_node *n, bool null_t
     if (!w->n) {                            /* it is null, or nothing */
         mcpi_fit_drop(n, MCPI_FIT_BIT(MCPI_F_ENUM));
         if (!null && n->types) mcpi_fit_report(f, "enum fits no type and is dropped");
-        else { n->types = MCPI_T_NULL; mcpi_fit_put_word(f, n, MCPI_F_TYPE); }
+        else n->types = MCPI_T_NULL;
         return;
     }
     n->null |= null;
@@ -10293,7 +10293,6 @@ static void mcpi_fit_settle_values(mcpi_fitter *f, mcpi_fit_node *n, bool null_t
         if (w->n < all) mcpi_fit_report(f, "values that do not fit the type are dropped");
     }
     if (!n->types) n->types = mcpi_fit_types_of_values(w);
-    mcpi_fit_put_word(f, n, MCPI_F_TYPE);
 }
 
 /* Bounds that no value can meet go, both of them. */
@@ -10645,7 +10644,7 @@ static char mcpi_fit_judge(mcpi_fitter *f, mcpi_fit_node *n, mcpi_fit_word *w)
         v = w->first->all.json;
         if (w->first->all.next || !(mcp_json_type(v) == MCP_JSON_BOOL || !mcp_json_size(v))) return c;
         c = mcpi_fit_cell(f, MCPI_F_OPEN);
-        if (c == 't' || (c == 'k' && mcpi_fit_cell(f, MCPI_F_ANYTHING) != 'k')) { w->json = v; c = 'k'; }
+        if (c == 't' || (c == 'k' && mcp_json_type(v) == MCP_JSON_BOOL) || (c == 'k' && mcpi_fit_cell(f, MCPI_F_ANYTHING) != 'k')) { w->json = v; c = 'k'; }
         if (c == 'n') { mcpi_fit_note(f, n, "Other keys are allowed."); c = 'x'; }
         return c;
     case MCPI_F_PATTERN: return mcpi_fit_keeps_pattern(f, v) ? 'k' : c == 'x' ? 'x' : 'n';
