@@ -8429,7 +8429,7 @@ typedef struct mcpi_fitter {
     mcp_arena *arena;
     const mcp_json *root;
     mcp_fit_desc d;
-    size_t work_max;
+    size_t work_max, told_nodes, told_bytes;        /* told: the budgets */
     char why[200];                          /* strictness was lost */
     bool plainly;                           /* ... for something that will be there without strictness, too */
     unsigned char words[256];               /* from the hash of a keyword to its row, plus one */
@@ -8437,8 +8437,10 @@ typedef struct mcpi_fitter {
     size_t work, nodes;
     int depth_max;
     bool no_memory, over, lost;             /* lost: strictness */
-    bool keep, hard, plain;                 /* references are kept; cycles are cut early; no descriptions below the root */
+    bool keep, hard, plain, tight;          /* references are kept; cycles are cut early; types alone below the root; the
+                                               budget was not enough for the whole */
     bool strict, cyclic, changed, wrapped;  /* changed: there is something to undo */
+    bool cut;                               /* something was left out: what is not said would be wider */
     bool odd;                               /* there was a union, a reference or a contradiction */
     bool anchored, keyed, optional;         /* optional: since the definition began, through what may be left out */
     size_t most, refs;                      /* properties of the root; references that were met */
@@ -9243,6 +9245,8 @@ static void mcpi_fit_read_description(mcpi_fitter *f, mcpi_fit_node *n, const mc
     mcpi_fit_put_word(f, n, MCPI_F_DESCRIPTION);
 }
 
+enum { MCPI_FIT_VALUES = 1000 };            /* of one enum, when the budget is short */
+
 static void mcpi_fit_read_values(mcpi_fitter *f, mcpi_fit_node *n, const mcp_json *v, bool constant)
 {
     mcpi_fit_word w;
@@ -9253,7 +9257,16 @@ static void mcpi_fit_read_values(mcpi_fitter *f, mcpi_fit_node *n, const mcp_jso
         return;
     }
     if (constant) mcpi_fit_append_value(f, &w, v, NULL);
-    else {
+    else if (f->tight && v->n > MCPI_FIT_VALUES) {          /* of a list that is too long for the budget the types stay */
+        uint32_t types = 0;
+        mcpi_fit_work(f, v->n);
+        mcp_json_each(item, v) types = mcpi_fit_add_type(types, mcpi_fit_type_of_value(item));
+        if (mcpi_fit_has_type(types, MCPI_T_NUMBER)) types = mcpi_fit_without_type(types, MCPI_T_INTEGER);
+        mcpi_fit_report(f, "enum of %z values is left out: the budget is spent", (size_t)v->n);
+        mcpi_fit_note(f, n, "One of %z values.", (size_t)v->n);
+        f->cut = true;
+        if (!n->types) { mcpi_fit_take_types(n, types); mcpi_fit_put_word(f, n, MCPI_F_TYPE); }
+    } else {
         mcpi_fit_work(f, v->n);
         if (mcpi_fit_stopped(f)) return;
         mcp_json_each(item, v) if (!mcpi_fit_has_value(&w, item)) mcpi_fit_append_value(f, &w, item, NULL);
@@ -9701,7 +9714,7 @@ static bool mcpi_fit_is_open(const mcpi_fitter *f, const mcpi_fit_target *t)
 static void mcpi_fit_cut(mcpi_fitter *f, mcpi_fit_node *n, const mcpi_fit_target *t)
 {
     uint32_t type = mcpi_fit_peek_type(f, t->json);
-    f->cyclic = true;
+    f->cyclic = f->cut = true;
     if (type) {
         mcpi_fit_take_types(n, type);
         mcpi_fit_put_word(f, n, MCPI_F_TYPE);
@@ -9742,6 +9755,7 @@ static void mcpi_fit_settle(mcpi_fitter *f, mcpi_fit_node *n)
             f->refs++;
             t = mcpi_fit_target_of(f, r->text, r->base);
             if (!t) {
+                f->cut = true;
                 if (!mcpi_fit_stopped(f))
                     mcpi_fit_report(f, "reference %.*s leads nowhere in this document: any value",
                                     r->text->n < 100 ? (int)r->text->n : 100, r->text->u.text);
@@ -10033,7 +10047,9 @@ static void mcpi_fit_read_branches(mcpi_fitter *f, mcpi_fit_word *w, const mcpi_
     here.up = up;
     here.id = u->one ? MCPI_F_ONE_OF : MCPI_F_ANY_OF;
     for (from = u->first; from && !mcpi_fit_stopped(f); from = from->next, here.index++) {
-        mcpi_fit_slot *s = mcpi_fit_clone_slot(f, from);
+        mcpi_fit_slot *s = NULL;
+        if (f->most && here.index >= f->most) { mcpi_fit_report(f, "branches from the %zth on are left out: the budget is spent", here.index); break; }
+        s = mcpi_fit_clone_slot(f, from);
         if (!s) break;
         mcpi_fit_work(f, 1);
         f->place = &here;
@@ -10409,12 +10425,14 @@ static void mcpi_fit_shallow(mcpi_fitter *f, mcpi_fit_node *n, int depth)
     if (n->branches || n->kept || mcpi_fit_must_split(f, n) || (depth > f->depth_max && mcpi_fit_has_type(n->types, MCPI_T_ARRAY))) {
         if (n->kept && depth == f->depth_max) return;
         mcpi_fit_report(f, "too deep: any value");
+        f->cut = true;
         if (f->strict) mcpi_fit_lose(f, "too deep", "");
         mcpi_fit_clear(n);
         return;
     }
     if (w && w->n) {
         mcpi_fit_report(f, "too deep: an object without its properties");
+        f->cut = true;
         if (f->strict) mcpi_fit_lose(f, "too deep", "");
         mcpi_fit_tell_keys(f, n, w);
         below |= MCPI_FIT_BIT(MCPI_F_PROPERTIES) | MCPI_FIT_BIT(MCPI_F_REQUIRED) | MCPI_FIT_BIT(MCPI_F_MORE);
@@ -10422,6 +10440,7 @@ static void mcpi_fit_shallow(mcpi_fitter *f, mcpi_fit_node *n, int depth)
     w = mcpi_fit_find(n, MCPI_F_MORE);
     if (w && w->first && mcp_json_type(w->first->all.json) == MCP_JSON_OBJECT) below |= MCPI_FIT_BIT(MCPI_F_MORE);
     if (depth > f->depth_max) below |= MCPI_FIT_BIT(MCPI_F_ITEMS) | MCPI_FIT_BIT(MCPI_F_TUPLE);
+    if (n->has & below) f->cut = true;
     mcpi_fit_drop(n, below);
 }
 
@@ -10672,6 +10691,7 @@ static void mcpi_fit_apply(mcpi_fitter *f, mcpi_fit_node *n)
         if (c == 'k' && n->top && never_top & bit) c = 'n';
         if (c == 'k' && beside != 'k' && MCPI_FIT_ANNOTATIONS & bit && w->id != MCPI_F_DESCRIPTION &&
             !(beside == 't' && w->id == MCPI_F_TITLE)) c = w->id == MCPI_F_TITLE ? 'x' : 'n';
+        if (c == 'F' && w->id == MCPI_F_NAMES) f->odd = true;       /* it may be dropped without strictness */
         if (c == 'F') { mcpi_fit_lose(f, " cannot be said", mcpi_fit_name(w->id)); return; }
         if (c == 'k') continue;
         if (c == 'n') mcpi_fit_tell(f, n, w);
@@ -10904,6 +10924,8 @@ static void mcpi_fit_finish_branches(mcpi_fitter *f, mcpi_fit_node *n, int depth
     mcpi_fit_slot *s = w->first, *next;
     mcpi_fit_index seen;
     size_t index = 0;
+    bool cut = f->cut;
+    f->cut = false;
     memset(&seen, 0, sizeof seen);
     w->first = w->last = NULL;
     w->n = 0;
@@ -10951,6 +10973,11 @@ static void mcpi_fit_finish_branches(mcpi_fitter *f, mcpi_fit_node *n, int depth
         mcpi_fit_index_add(f, &seen, hash, NULL, NULL, b);
         mcpi_fit_append(w, s);
     }
+    if (f->cut && w->id == MCPI_F_ONE_OF) {                 /* a value may fit two branches now */
+        n->has = (n->has & ~MCPI_FIT_BIT(MCPI_F_ONE_OF)) | MCPI_FIT_BIT(MCPI_F_ANY_OF);
+        w->id = MCPI_F_ANY_OF;
+    }
+    f->cut |= cut;
     for (s = w->first; s && !s->node->types && mcpi_fit_only(s->node, MCPI_FIT_ANNOTATIONS); s = s->next) { }
     if (w->n > 1 && (!s || mcpi_fit_join_constants(f, n, w))) {     /* it says nothing, or it is a list of values */
         w->first = w->last = NULL;
@@ -11121,7 +11148,8 @@ static void mcpi_fit_finish_array(mcpi_fitter *f, mcpi_fit_node *n)
 static void mcpi_fit_finish_words(mcpi_fitter *f, mcpi_fit_node *n, int depth)
 {
     mcpi_fit_word *w;
-    uint64_t gone = 0;                      /* "not" of what turned out to be any value */
+    uint64_t gone = 0;                      /* what would say something else now that a part of it is cut */
+    bool cut;
     for (w = n->words; w && !mcpi_fit_stopped(f); w = w->next) {
         mcpi_fit_slot *s;
         size_t index = 0;
@@ -11130,11 +11158,27 @@ static void mcpi_fit_finish_words(mcpi_fitter *f, mcpi_fit_node *n, int depth)
         if (w->id == MCPI_F_MORE && w->json) continue;
         for (s = w->first; s && !mcpi_fit_stopped(f); s = s->next, index++) {
             if (w->id == MCPI_F_ITEMS && mcp_json_type(s->all.json) == MCP_JSON_BOOL && MCPI_FIT_HAS(n, TUPLE)) continue;
+            cut = f->cut;
+            f->cut = false;
             if (!s->node) s->node = mcpi_fit_raw(f, s);
+            if (s->node && w->id == MCPI_F_NAMES && !s->node->kept) {    /* names are strings */
+                mcpi_fit_drop_strangers(f, s->node, MCPI_T_STRING);
+                if (s->node->types && !mcpi_fit_has_type(s->node->types, MCPI_T_STRING)) gone |= MCPI_FIT_BIT(MCPI_F_NAMES);
+                s->node->types = MCPI_T_STRING;
+                s->node->nullable = false;
+                mcpi_fit_put_word(f, s->node, MCPI_F_TYPE);
+            }
             if (s->node && (w->id == MCPI_F_NOT || w->id == MCPI_F_IF || w->id == MCPI_F_THEN || w->id == MCPI_F_ELSE ||
                             w->id == MCPI_F_NEEDS_SCHEMA)) s->node->in_place = true;
             mcpi_fit_child(f, s, w->id, list ? index : MCP_NTS, depth + 1);
-            if (w->id == MCPI_F_NOT && s->node && !s->node->has && !s->node->types) gone = MCPI_FIT_BIT(MCPI_F_NOT);
+            if ((w->id == MCPI_F_NOT || w->id == MCPI_F_IF || w->id == MCPI_F_CONTAINS) && s->node &&
+                (f->cut || (w->id == MCPI_F_NOT && !s->node->has && !s->node->types))) {
+                gone |= MCPI_FIT_BIT(w->id);
+                if (w->id == MCPI_F_IF) gone |= MCPI_FIT_BIT(MCPI_F_THEN) | MCPI_FIT_BIT(MCPI_F_ELSE);
+                if (w->id == MCPI_F_CONTAINS) gone |= MCPI_FIT_BIT(MCPI_F_MIN_CONTAINS) | MCPI_FIT_BIT(MCPI_F_MAX_CONTAINS);
+                mcpi_fit_report(f, "%s cannot be said whole and is dropped", mcpi_fit_name(w->id));
+            }
+            f->cut |= cut;
         }
     }
     mcpi_fit_drop(n, gone);
@@ -11274,7 +11318,12 @@ again:
     mcpi_fit_to_end(n, MCPI_F_ANY_OF);
     mcpi_fit_to_end(n, MCPI_F_ONE_OF);
     mcpi_fit_to_end(n, MCPI_F_NULLABLE);
-    if (f->plain && depth > 1) { n->note_len = 0; mcpi_fit_drop(n, MCPI_FIT_ANNOTATIONS); n->description = NULL; }
+    if (f->plain && depth > 1) {
+        n->note_len = 0;
+        n->description = NULL;
+        mcpi_fit_drop(n, ~(MCPI_FIT_BIT(MCPI_F_TYPE) | MCPI_FIT_BIT(MCPI_F_NULLABLE) | MCPI_FIT_BIT(MCPI_F_ITEMS) | MCPI_FIT_BIT(MCPI_F_ANY_OF) |
+                           MCPI_FIT_BIT(MCPI_F_PROPERTIES) | MCPI_FIT_BIT(MCPI_F_REQUIRED) | MCPI_FIT_BIT(MCPI_F_MORE)));
+    }
     mcpi_fit_open(n, false);
     n->done = true;
 }
@@ -11468,12 +11517,10 @@ static mcpi_fit_node *mcpi_fit_tree(mcpi_fitter *f, bool *wrap)
         mcpi_fit_absorb(f, n, &src);
         mcpi_fit_settle(f, n);
         mcpi_fit_open(n, true);
-        types = n->types;
-        if (!types && MCPI_FIT_HAS(n, ENUM)) types = mcpi_fit_types_of_values(mcpi_fit_find(n, MCPI_F_ENUM));
-        if (!types) types = mcpi_fit_guess_type(n);
+        types = MCPI_FIT_HAS(n, PROPERTIES) ? 0 : n->types;     /* without a type, or with properties, it is an object */
         if (types && types != MCPI_T_NULL && !mcpi_fit_has_type(types, MCPI_T_OBJECT)) object = false;
         mcpi_fit_check_closed(f, n);
-        if (object && !mcpi_fit_fold(f, n, 0) && !MCPI_FIT_HAS(n, PROPERTIES)) object = false;
+        if (object && !mcpi_fit_fold(f, n, 0) && !MCPI_FIT_HAS(n, PROPERTIES) && !n->types) object = false;
         mcpi_fit_open(n, false);
         if (!object && !mcpi_fit_stopped(f)) { *wrap = true; return NULL; }
         if (MCPI_FIT_HAS(n, ENUM)) { mcpi_fit_tell(f, n, mcpi_fit_find(n, MCPI_F_ENUM)); mcpi_fit_drop(n, MCPI_FIT_BIT(MCPI_F_ENUM)); }
@@ -11964,6 +12011,7 @@ static const mcpi_fit_node *mcpi_fit_run(mcpi_fitter *f, const mcpi_fit_try *t, 
     f->keep = t->keep;
     f->hard = t->hard;
     f->plain = t->plain;
+    f->tight = t->depth != 0;
     f->most = t->most;
     f->wrapped = wrapped;
     f->strict = mcpi_fit_cell(f, MCPI_F_STRICT) == 's';
@@ -12067,8 +12115,8 @@ static mcp_fit *mcpi_fit_done(mcpi_fitter *f, const mcpi_fit_try *t, const mcpi_
     mcp_fit *fit = root ? (mcp_fit *)mcpi_undo_new(f, a, sizeof *fit) : NULL;
     if (!fit) return NULL;
     f->place = &f->top;
-    if (t->depth) mcpi_fit_report(f, "over the budget of %z nodes and %z bytes: cut at depth %d", f->d.max_nodes, f->d.max_bytes, t->depth);
-    if (t->plain) mcpi_fit_report(f, "over the budget: without descriptions");
+    if (t->depth) mcpi_fit_report(f, "over the budget of %z nodes and %z bytes: cut at depth %d", f->told_nodes, f->told_bytes, t->depth);
+    if (t->plain) mcpi_fit_report(f, "over the budget: types alone");
     if (f->why[0] && !f->strict) mcpi_fit_report(f, "strictness is not possible: %s", f->why);
     if (f->unsaid) mcpi_fit_report(f, "and %z more", f->unsaid);
     fit->notes = f->said ? mcpi_undo_text(f, a, f->said, f->said_len) : "";
@@ -12125,6 +12173,8 @@ const mcp_fit *mcp_schema_fit(mcp_arena *a, const mcp_json *schema, const mcp_fi
     if (d) f.d = *d;
     if (!f.d.max_nodes) f.d.max_nodes = 20000;
     if (!f.d.max_bytes) f.d.max_bytes = 262144;
+    f.told_nodes = f.d.max_nodes;
+    f.told_bytes = f.d.max_bytes;
     f.work_max = 16 * mcpi_fit_span(f.root) + 64 * f.d.max_nodes;
     t.profile = (unsigned)f.d.profile <= MCP_LLAMACPP ? (int)f.d.profile : MCP_GENERIC;
     mcpi_fit_learn_words(&f);
