@@ -10978,6 +10978,9 @@ static void mcpi_fit_finish_branches(mcpi_fitter *f, mcpi_fit_node *n, int depth
     if (f->cut && w->id == MCPI_F_ONE_OF) {                 /* a value may fit two branches now */
         n->has = (n->has & ~MCPI_FIT_BIT(MCPI_F_ONE_OF)) | MCPI_FIT_BIT(MCPI_F_ANY_OF);
         w->id = MCPI_F_ANY_OF;
+        mcpi_fit_finish_branches(f, n, depth);
+        f->cut = true;
+        return;
     }
     f->cut |= cut;
     for (s = w->first; s && !s->node->types && mcpi_fit_only(s->node, MCPI_FIT_ANNOTATIONS); s = s->next) { }
@@ -11164,8 +11167,10 @@ static void mcpi_fit_finish_words(mcpi_fitter *f, mcpi_fit_node *n, int depth)
             f->cut = false;
             if (!s->node) s->node = mcpi_fit_raw(f, s);
             if (s->node && w->id == MCPI_F_NAMES && !s->node->kept) {    /* names are strings */
+                uint32_t types = s->node->types ? s->node->types : mcpi_fit_types_of_values(mcpi_fit_find(s->node, MCPI_F_ENUM));
                 mcpi_fit_drop_strangers(f, s->node, MCPI_T_STRING);
-                if (s->node->types && !mcpi_fit_has_type(s->node->types, MCPI_T_STRING)) gone |= MCPI_FIT_BIT(MCPI_F_NAMES);
+                if (s->node->never || s->node->clash || (types && !mcpi_fit_has_type(types, MCPI_T_STRING)))
+                    gone |= MCPI_FIT_BIT(MCPI_F_NAMES);
                 s->node->types = MCPI_T_STRING;
                 s->node->nullable = false;
                 mcpi_fit_put_word(f, s->node, MCPI_F_TYPE);
