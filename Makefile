@@ -4,7 +4,7 @@
 #   make demo       a client talks to a server, in some seconds
 #   make test       all that needs only a C compiler; under a minute
 #   make check      all that can run here; prints a line for each thing that is missing
-#   make check-...  one of them: compile budget asan msan m32 s390x valgrind analyze json-suite schema-suite patterns faults names peers
+#   make check-...  one of them: compile budget asan msan m32 s390x valgrind analyze json-suite schema-suite sanitize patterns faults names peers
 #   make fuzz       libFuzzer on JSON, patterns, framing, server, client, and both over descriptors, FUZZ_SECONDS (60) each; needs clang
 #   make soak       server and clients under random load for SOAK_SECONDS (30)
 #   make mutate     breaks mcp.h in one place at a time and sees that a test notices; half an hour, or SAMPLE=18: every 18th
@@ -77,7 +77,7 @@ test:
 check:
 	@LIMIT=900 PROGRAMS='examples/*.c tests/fixtures/faults_*.c tests/fixtures/conformance_*.c tests/fixtures/peer_client.c tests/fixtures/scripted_*.c' $(RUN) tests/test_*.c tests/examples.sh tests/readme.sh tests/budget.sh tests/stale.sh tests/counts.sh \
 	    tests/compile/matrix.sh tests/analyze.sh tests/asan.sh tests/msan.sh tests/valgrind.sh tests/m32.sh tests/s390x.sh \
-	    tests/json_suite.sh tests/schema_suite.sh tests/pattern_peer.sh tests/faults.sh tests/wire.sh tests/conformance.sh tests/names.sh tests/peers/check.sh
+	    tests/json_suite.sh tests/schema_suite.sh tests/sanitize.sh tests/pattern_peer.sh tests/faults.sh tests/wire.sh tests/conformance.sh tests/names.sh tests/peers/check.sh
 
 coverage:
 	@$(RUN) -v tests/coverage.sh
@@ -116,6 +116,8 @@ check-patterns:
 	@$(RUN) -v tests/pattern_peer.sh
 check-schema-suite:
 	@$(RUN) -v tests/schema_suite.sh
+check-sanitize:
+	@$(RUN) -v tests/sanitize.sh
 check-faults: fixtures
 	@$(RUN) -v tests/faults.sh
 check-peers: examples fixtures
@@ -142,4 +144,4 @@ clean:
 	rm -rf $(B)
 
 .PHONY: bench coverage fuzz mutate soak all examples fixtures demo test check check-compile check-budget check-asan check-msan check-m32 check-s390x \
-        check-valgrind check-analyze check-json-suite check-schema-suite check-patterns check-faults check-peers check-conformance check-wire check-names install uninstall clean
+        check-valgrind check-analyze check-json-suite check-schema-suite check-sanitize check-patterns check-faults check-peers check-conformance check-wire check-names install uninstall clean

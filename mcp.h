@@ -5698,6 +5698,7 @@ static int mcpi_pattern_find(const mcpi_pattern *p, const char *s, size_t n, mcp
     search.cells = search.verdicts + p->set_count;
     search.steps = *steps;
     search.c = MCPI_NO_CHAR;
+    search.known = search.in = 0;
     lists = (uint16_t *)(void *)(words + zeroed);
     found = mcpi_search_run(&search, s, n, lists, lists + p->size + 1);
     *steps = search.steps;
@@ -6367,16 +6368,16 @@ static void mcpi_refuse_schema(mcpi_compiler *c, const mcp_json *where, const ch
 /* The node of a value of the schema, which is filled later. */
 static mcpi_node *mcpi_node_at(mcpi_compiler *c, const mcp_json *v, const mcpi_home *home)
 {
-    mcpi_node **at = &c->at[v - c->root];
-    if (*at) return *at;
-    *at = (mcpi_node *)mcpi_work_alloc(&c->work, sizeof **at);
-    if (!*at) return NULL;
-    (*at)->src = v;
-    (*at)->home = home;
-    (*at)->types = MCPI_ALL_TYPES;
-    if (c->last) c->last->next = *at;
-    c->last = *at;
-    return *at;
+    mcpi_node **at = &c->at[v - c->root], *x = *at;
+    if (x) return x;
+    x = *at = (mcpi_node *)mcpi_work_alloc(&c->work, sizeof *x);
+    if (!x) return NULL;
+    x->src = v;
+    x->home = home;
+    x->types = MCPI_ALL_TYPES;
+    if (c->last) c->last->next = x;
+    c->last = x;
+    return x;
 }
 
 static const mcpi_ident *mcpi_ident_of(const mcp_schema *s, const mcpi_home *home, const char *name, size_t len,
@@ -6565,14 +6566,15 @@ static unsigned char mcpi_types_of(mcpi_compiler *c, const mcp_json *v)
 /* The node's rule of this kind, added behind those that it has if it has none. */
 static mcpi_rule *mcpi_rule_have(mcpi_compiler *c, mcpi_node *x, int op, const mcp_json *src)
 {
-    mcpi_rule **at = op < MCPI_KW_REQUIRED ? &x->asserts : &x->rules;
+    mcpi_rule **at = op < MCPI_KW_REQUIRED ? &x->asserts : &x->rules, *r;
     while (*at && (*at)->op != op) at = &(*at)->next;
-    if (*at) return *at;
-    *at = (mcpi_rule *)mcpi_work_alloc(&c->work, sizeof **at);
-    if (!*at) return NULL;
-    (*at)->op = (unsigned char)op;
-    (*at)->src = src;
-    return *at;
+    r = *at;
+    if (r) return r;
+    r = *at = (mcpi_rule *)mcpi_work_alloc(&c->work, sizeof *r);
+    if (!r) return NULL;
+    r->op = (unsigned char)op;
+    r->src = src;
+    return r;
 }
 
 /* A known name of the node, whose room has been made. */
@@ -8617,8 +8619,8 @@ static void mcpi_fit_say_place(mcpi_fitter *f, const mcpi_fit_place *at)
     int n = 0;
     for (; at && at->up && n < MCPI_FIT_DEPTH + 8; at = at->up) chain[n++] = at;
     mcpi_fit_say_bytes(f, "#", 1);
-    while (n--) {
-        at = chain[n];
+    while (n > 0) {
+        at = chain[--n];
         mcpi_fit_say_key(f, mcpi_fit_rules[at->id].word, strlen(mcpi_fit_rules[at->id].word));
         if (at->key) mcpi_fit_say_key(f, at->key, at->len);
         else if (at->index != MCP_NTS) mcpi_fit_say_key(f, number, mcpi_say(number, sizeof number, "%z", at->index));
@@ -10339,7 +10341,7 @@ static void mcpi_fit_check_closed(mcpi_fitter *f, mcpi_fit_node *n)
         mcpi_fit_report(f, "additionalProperties false of one part would forbid the properties of another: dropped");
     }
     if (n->sealed && !n->branches && !MCPI_FIT_HAS(n, MORE) && (p || n->types == MCPI_T_OBJECT)) {
-        w = mcpi_fit_put_word(f, n, MCPI_F_MORE);
+        (void)mcpi_fit_put_word(f, n, MCPI_F_MORE);
         n->closed = 1 + (p ? p->n : 0);
     }
     n->sealed = false;
@@ -10458,7 +10460,7 @@ static const char *mcpi_fit_say_type(mcpi_fitter *f, const mcpi_fit_slot *s, cha
     if (n && !n->types) n->types = MCPI_FIT_HAS(n, ENUM) ? mcpi_fit_types_of_values(mcpi_fit_find(n, MCPI_F_ENUM))
                                                          : mcpi_fit_guess_type(n);
     for (types = n ? n->types : 0; types; types >>= 4) {
-        mcpi_say_string(&t, mcpi_fit_types[types & 15], cap);
+        mcpi_say_string(&t, mcpi_fit_types[types & 7], cap);
         if (types >= 16) mcpi_say_bytes(&t, " or ", 4);
     }
     if (!t.len) mcpi_say_bytes(&t, "any value", 9);
@@ -11638,9 +11640,9 @@ static void mcpi_fit_write_description(mcpi_fitter *f, mcp_writer *out, const mc
 
 static void mcpi_fit_write_types(mcp_writer *out, uint32_t types)
 {
-    if (types < 16) { mcp_put_str(out, "type", mcpi_fit_types[types]); return; }
+    if (types < 16) { mcp_put_str(out, "type", mcpi_fit_types[types & 7]); return; }
     mcp_put_array(out, "type");
-    for (; types; types >>= 4) mcp_put_str(out, NULL, mcpi_fit_types[types & 15]);
+    for (; types; types >>= 4) mcp_put_str(out, NULL, mcpi_fit_types[types & 7]);
     mcp_put_end(out);
 }
 
