@@ -8403,7 +8403,7 @@ typedef struct mcpi_fit_node {
     bool never;                             /* no value fits */
     bool clash;                             /* two of its schemas contradict each other */
     bool null, null_first;                  /* or null */
-    bool nullable, needed, sealed, constant, free, typed, in_place, no_keep, top, from_union, done, joined;
+    bool nullable, needed, sealed, constant, free, typed, in_place, no_keep, top, from_union, done, joined, named;
 } mcpi_fit_node;
 
 /* -- the fitter -------------------------------------------------------------------------------------------------- */
@@ -10993,7 +10993,7 @@ static void mcpi_fit_finish_branches(mcpi_fitter *f, mcpi_fit_node *n, int depth
 
 /* Names in "required": each once, and only those of properties. Where a schema stands for the same value as the one
    around it (a branch, "then"), it may ask for properties of that one. */
-static void mcpi_fit_finish_required(mcpi_fitter *f, mcpi_fit_node *n)
+static void mcpi_fit_finish_required(mcpi_fitter *f, mcpi_fit_node *n, bool in_place)
 {
     mcpi_fit_word *w = mcpi_fit_find(n, MCPI_F_REQUIRED), *p = mcpi_fit_find(n, MCPI_F_PROPERTIES);
     mcpi_fit_value *v;
@@ -11001,18 +11001,19 @@ static void mcpi_fit_finish_required(mcpi_fitter *f, mcpi_fit_node *n)
     v = w->values;
     w->values = w->values_last = NULL;
     w->n = 0;
-    if (!p && n->in_place && v) p = mcpi_fit_put_word(f, n, MCPI_F_PROPERTIES);
+    if (!p && in_place && v) p = mcpi_fit_put_word(f, n, MCPI_F_PROPERTIES);
     for (; v && !mcpi_fit_stopped(f); v = v->next) {
         const char *key = v->slot ? v->slot->key : v->json->u.text;
         size_t len = v->slot ? v->slot->key_len : v->json->n;
         mcpi_fit_slot *s = mcpi_fit_slot_of(p, key, len);
-        if (!s && p && n->in_place) {
+        if (!s && p && in_place) {
             s = mcpi_fit_slot_for(f, &mcpi_fit_true, NULL);
             if (!s) return;
             s->key = key;
             s->key_len = len;
             mcpi_fit_append_named(f, p, s);
         }
+        if (!s && n->in_place) f->cut = true;
         if (s && !s->needed) { s->needed = true; mcpi_fit_append_value(f, w, v->json, s); }
         else mcpi_fit_report(f, "required names %.*s %s", len < 60 ? (int)len : 60, key, s ? "twice" : "which is no property");
     }
@@ -11060,7 +11061,7 @@ static void mcpi_fit_finish_object(mcpi_fitter *f, mcpi_fit_node *n, int depth)
     char bare = mcpi_fit_cell(f, MCPI_F_BARE);
     bool optional = f->optional;
     if (p && n->top && f->most && p->n > f->most) mcpi_fit_shorten(f, p);
-    mcpi_fit_finish_required(f, n);
+    mcpi_fit_finish_required(f, n, n->in_place && depth < f->depth_max);
     p = mcpi_fit_find(n, MCPI_F_PROPERTIES);
     for (s = p ? p->first : NULL; s && !mcpi_fit_stopped(f); s = s->next) {
         f->optional = optional || !(s->needed || (mcpi_fit_cell(f, MCPI_F_REFS) == 'o' && /* draft 3 */
@@ -11173,14 +11174,16 @@ static void mcpi_fit_finish_words(mcpi_fitter *f, mcpi_fit_node *n, int depth)
                     gone |= MCPI_FIT_BIT(MCPI_F_NAMES);
                 s->node->types = MCPI_T_STRING;
                 s->node->nullable = false;
+                s->node->named = true;
                 mcpi_fit_put_word(f, s->node, MCPI_F_TYPE);
             }
             if (s->node && (w->id == MCPI_F_NOT || w->id == MCPI_F_IF || w->id == MCPI_F_THEN || w->id == MCPI_F_ELSE ||
                             w->id == MCPI_F_NEEDS_SCHEMA)) s->node->in_place = true;
             mcpi_fit_child(f, s, w->id, list ? index : MCP_NTS, depth + 1);
             if ((w->id == MCPI_F_NOT || w->id == MCPI_F_IF || w->id == MCPI_F_CONTAINS) && s->node &&
-                (f->cut || (w->id == MCPI_F_NOT && !s->node->has && !s->node->types))) {
-                gone |= MCPI_FIT_BIT(w->id);
+                f->cut) gone |= MCPI_FIT_BIT(w->id);
+            if ((w->id == MCPI_F_NOT || w->id == MCPI_F_NAMES) && s->node && !s->node->has && !s->node->types) gone |= MCPI_FIT_BIT(w->id);
+            if (gone & MCPI_FIT_BIT(w->id)) {
                 if (w->id == MCPI_F_IF) gone |= MCPI_FIT_BIT(MCPI_F_THEN) | MCPI_FIT_BIT(MCPI_F_ELSE);
                 if (w->id == MCPI_F_CONTAINS) gone |= MCPI_FIT_BIT(MCPI_F_MIN_CONTAINS) | MCPI_FIT_BIT(MCPI_F_MAX_CONTAINS);
                 mcpi_fit_report(f, "%s cannot be said whole and is dropped", mcpi_fit_name(w->id));
@@ -11318,7 +11321,7 @@ again:
     mcpi_fit_finish_words(f, n, depth);
     mcpi_fit_finish_anything(f, n);
     if (n->kept) mcpi_fit_finish_kept(f, n);
-    if (n->null && !n->top && !mcpi_fit_allow_null(f, n)) n->null = false;
+    if (n->null && !n->top && (n->named || !mcpi_fit_allow_null(f, n))) n->null = false;
     mcpi_fit_put_type(f, n);
     if (n->wrapped) mcpi_fit_put_type(f, n->wrapped);
     if (f->strict) mcpi_fit_count_strict(f, n);
@@ -11731,11 +11734,11 @@ static void mcpi_fit_write(mcpi_fitter *f, mcp_writer *out, const mcpi_fit_node 
     if (out->status != MCP_OK) return;
     if (n->text) { mcpi_put_splice(out, key, n->text, n->text_len); return; }
     mcp_put_object(out, key);
-    if (n->note_len && !MCPI_FIT_HAS(n, DESCRIPTION)) mcpi_fit_write_description(f, out, n);
     if (n->kept) {
         mcpi_say(ref, sizeof ref, "#/$defs/%s", n->kept->def);
         mcp_put_str(out, "$ref", ref);
     }
+    if (n->note_len && !MCPI_FIT_HAS(n, DESCRIPTION)) mcpi_fit_write_description(f, out, n);
     for (w = n->words; w; w = w->next) mcpi_fit_write_word(f, out, n, w);
     if (n->top && f->defs) {
         mcp_put_object(out, "$defs");
