@@ -150,11 +150,33 @@ static void check_row(const row *r, const char *profile)
     mcp_arena_free(&a);
 }
 
+/* The rules that hold for each profile, also when the budget is short. */
+static void check_everywhere(const char *schema)
+{
+    static const size_t budgets[] = { 0, 200 };
+    mcp_arena a;
+    const mcp_json *in;
+    char room[300], what[60];
+    size_t i;
+    int p;
+    mcp_arena_init(&a, NULL, 0);
+    in = parsed(&a, schema);
+    for (i = 0; i < N(budgets); i++)
+        for (p = MCP_GENERIC; p <= MCP_LLAMACPP; p++) {
+            const char *wrong = fit_check(in, (mcp_profile)p, true, budgets[i], room);
+            snprintf(what, sizeof what, "budget %d", (int)budgets[i]);
+            if (wrong) failed(mcp_profile_name((mcp_profile)p), schema, what, wrong);
+            else test_passed++;
+        }
+    mcp_arena_free(&a);
+}
+
 static void check_rows(const row *rows, size_t n)
 {
     size_t i;
     for (i = 0; i < n; i++) {
         const char *p = rows[i].profiles, *end;
+        check_everywhere(rows[i].schema);
         for (; *p; p = *end ? end + 1 : end) {
             char name[32];
             end = strchr(p, ' ');
@@ -1133,6 +1155,29 @@ TEST(wide_and_nested)
     check_rows(rows, N(rows));
 }
 
+/* What is cut below not, if, contains and oneOf; unions that become lists of values, or nothing. */
+TEST(rare)
+{
+    static const row rows[] = {
+        { 'a', "openai", J({"type": "string", "anyOf": [{"description": "x"}, {"minLength": 2}], "oneOf": [{"pattern": "a"}, {"pattern": "b"}]}),
+          J({"type": "string", "anyOf": [{"description": "x", "type": "string", "anyOf": [{"pattern": "a", "type": "string"}, {"pattern": "b", "type": "string"}]}, {"minLength": 2, "type": "string", "anyOf": [{"pattern": "a", "type": "string"}, {"pattern": "b", "type": "string"}]}]}) },
+        { 'a', "gemini moonshot", J({"enum": ["x"], "anyOf": [{"const": "y", "description": "q"}, {"const": "z", "description": "r"}]}),
+          J({"type": "string", "enum": ["x"]}) },
+        { 'r', "anthropic", J({"type": "object", "properties": {"a": {"oneOf": [{"type": "string"}, {"type": "array", "items": {"$ref": "#/properties/a"}}]}}}),
+          J({"type": "object", "properties": {"a": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"description": "Recursive: same shape as a."}}]}}}) },
+        { 'a', "anthropic", J({"type": "string", "not": {"$ref": "https://example.com/x"}}), J({"type": "string"}) },
+        { 'a', "anthropic", J({"type": "object", "properties": {"b": {"type": "string"}}, "if": {"$ref": "#/nowhere"}, "then": {"required": ["b"]}, "else": {"minProperties": 1}}),
+          J({"type": "object", "properties": {"b": {"type": "string"}}}) },
+        { 'a', "anthropic", J({"type": "array", "items": {"type": "string"}, "contains": {"$ref": "#/nowhere"}, "minContains": 1}),
+          J({"type": "array", "items": {"type": "string"}}) },
+        { 'a', "llamacpp", J({"anyOf": [{"const": 3, "multipleOf": 3}, {"const": 6, "multipleOf": 3}]}), J({"type": "integer", "enum": [3, 6]}) },
+        { 'a', "llamacpp", J({"anyOf": [{"not": {"const": 3}}, {"not": {"const": 4}}]}), J({}) },
+        { 'r', "anthropic", J({"type": "object", "properties": {"a b": {}, "a/b": {}, "a?b": {}, "a_b": {}, "$a b": {}}}),
+          J({"type": "object", "properties": {"a_b_2f9f3a": {}, "a_b_1c57e8": {}, "a_b_1d255b": {}, "a_b": {}, "_a_b": {}}}) },
+    };
+    check_rows(rows, N(rows));
+}
+
 /* What a report says: a piece of a line; NULL: no line at all. */
 TEST(reports)
 {
@@ -1531,6 +1576,15 @@ TEST(budgets)
     put_wide(&w, 250, true, J({"enum": ["a", "b", "c", "d"]}));
     mcp_put_end(&w);
     CHECK(mcp_fit_strict(fit_made(&a, &w, &d, &out)));
+    d.max_nodes = 100;                                      /* strict in two steps: what was cut can be said strictly */
+    put_wide(&w, 200, true, J({"type": "boolean"}));
+    mcp_put_end(&w);
+    f = fit_made(&a, &w, &d, &out);
+    n = mcp_json_size(mcp_json_get(out, "properties"));
+    CHECK(n > 50 && n < 100 && mcp_json_at(out, "/properties/key0"));
+    CHECK(!mcp_json_bool(mcp_json_get(out, "additionalProperties"), true) == mcp_fit_strict(f));
+    EQ_INT(mcp_schema_unfit(f, parsed(&a, J({"key0": true})), &w), MCP_OK);
+    EQ_STR(mcp_writer_text(&w, NULL), "{\"key0\":true}");
     mcp_writer_free(&w);
     mcp_arena_free(&a);
 }
@@ -1703,6 +1757,7 @@ int main(void)
     RUN(strictness);
     RUN(wrapped);
     RUN(wide_and_nested);
+    RUN(rare);
     RUN(reports);
     RUN(the_way_back);
     RUN(descriptions);
