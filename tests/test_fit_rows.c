@@ -1174,6 +1174,26 @@ TEST(rare)
         { 'a', "llamacpp", J({"anyOf": [{"not": {"const": 3}}, {"not": {"const": 4}}]}), J({}) },
         { 'r', "anthropic", J({"type": "object", "properties": {"a b": {}, "a/b": {}, "a?b": {}, "a_b": {}, "$a b": {}}}),
           J({"type": "object", "properties": {"a_b_2f9f3a": {}, "a_b_1c57e8": {}, "a_b_1d255b": {}, "a_b": {}, "_a_b": {}}}) },
+        { 'a', "gemini-json", J({"type": "string", "default": "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"}),
+          J({"description": "Default: aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa….", "type": "string"}) },
+        { 'a', "gemini", J({"enum": [100001, 100002, 100003, 100004, 100005, 100006, 100007, 100008, 100009, 100010, 100011, 100012, 100013, 100014, 100015, 100016, 100017, 100018, 100019]}),
+          J({"description": "One of 100001, 100002, 100003, 100004, 100005, 100006, 100007, 100008, 100009, 100010, 100011, 100012, 100013, 100014…", "type": "integer"}) },
+        { 'a', "gemini", J({"type": "array", "prefixItems": [{"type": ["string", "integer"]}, {}, {"const": 1}, {"minimum": 1}], "items": {"type": "boolean"}}),
+          J({"description": "Items in order: string or integer, any value, integer, number.", "type": "array", "items": {"anyOf": [{"type": "string"}, {"type": "integer"}, {"description": "Any JSON value.", "type": "string"}, {"description": "Must be 1.", "type": "integer"}, {"type": "number", "minimum": 1}, {"type": "boolean"}]}}) },
+        { 'a', "moonshot", J({"type": "object", "patternProperties": {}, "default": {"b": [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31, 32, 33, 34, 35, 36, 37, 38, 39, 40, 41]}}),
+          J({"description": "Default: {\"b\":[1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23,24,25,26,27,28,29,30,31,32,33,34,35,36,37,…", "type": "object"}) },
+        { 'a', "gemini", J({"type": "integer", "exclusiveMinimum": 1.5, "exclusiveMaximum": 3e0}),
+          J({"description": "Over 1.5.", "type": "integer", "maximum": 2}) },
+        { 'a', "gemini", J({"type": ["integer", "string"], "exclusiveMinimum": 1, "minLength": 1}),
+          J({"anyOf": [{"type": "integer", "minimum": 2}, {"type": "string", "minLength": 1}]}) },
+        { 'a', "gemini", J({"anyOf": [{"type": "object", "properties": {"b": {}}}, {"type": "object", "properties": {"b": {}}, "required": ["b"]}, {"type": "null"}], "title": "T", "default": null}),
+          J({"anyOf": [{"type": "object", "properties": {"b": {"description": "Any JSON value.", "type": "string"}}}, {"type": "object", "properties": {"b": {"description": "Any JSON value.", "type": "string"}}, "required": ["b"]}], "nullable": true}) },
+        { 'a', "moonshot", J({"type": "string", "enum": ["x", "y"], "default": "y", "title": "T"}),
+          J({"type": "string", "enum": ["x", "y"], "default": "y", "title": "T"}) },
+        { 'a', "moonshot", J({"type": "boolean", "default": true, "nullable": true}),
+          J({"anyOf": [{"type": "boolean", "default": true}, {"type": "null"}]}) },
+        { 'a', "openai", J({"additionalProperties": {"type": "string"}, "properties": {"b": {"type": "integer"}}, "allOf": [{"additionalProperties": {"maxLength": 4}}]}),
+          J({"type": "object", "additionalProperties": {"type": "string", "maxLength": 4}, "properties": {"b": {"type": "integer"}}}) },
     };
     check_rows(rows, N(rows));
 }
@@ -1334,7 +1354,9 @@ static const char *cut(mcp_arena *a, const char *text, size_t most, mcp_profile 
 
 TEST(descriptions)
 {
+    static const size_t limits[] = { 1, 2, 5, 9, 12, 14, 15, 16, 17, 20, 25, 30, 39 };
     mcp_arena a;
+    size_t l;
     mcp_arena_init(&a, NULL, 0);
     EQ_STR(cut(&a, "0123456789", 10, MCP_OPENAI, NULL, NULL), "0123456789");
     EQ_STR(cut(&a, "0123456789x", 10, MCP_OPENAI, NULL, NULL), "012345678" ELLIPSIS);
@@ -1346,6 +1368,13 @@ TEST(descriptions)
     EQ_STR(cut(&a, "a\xF0\x9F\x91\xA9\xE2\x80\x8D\xF0\x9F\x91\xA7" "bcd", 4, MCP_OPENAI, NULL, NULL), "a" ELLIPSIS);    /* a family */
     EQ_STR(cut(&a, "abcdefghijklmnopqrst", 30, MCP_MOONSHOT, "pattern", "^x$"), "abcdefghijklmno" ELLIPSIS " Pattern: ^x$");
     EQ_STR(cut(&a, "ab", 5, MCP_MOONSHOT, "title", "T"), "ab");
+    for (l = 0; l < N(limits); l++) {                       /* code points at most, with the notes */
+        size_t most = limits[l];
+        const char *s = cut(&a, "Ein langer Text \xC3\xBC" "ber e\xCC\x81tude. Und mehr!", most, MCP_MOONSHOT, "pattern", "^x$");
+        size_t n = 0, i;
+        for (i = 0; s[i]; i++) n += (s[i] & 0xC0) != 0x80;
+        CHECK(n && n <= most);
+    }
     mcp_arena_free(&a);
 }
 
@@ -1722,6 +1751,21 @@ TEST(writers)
     CHECK(mcp_schema_fit(&a, NULL, NULL, &w) == NULL);
     EQ_INT(mcp_writer_status(&w), MCP_ERR_LIMIT);
     CHECK(mcp_schema_fit(&a, NULL, NULL, &w) == NULL);
+    {
+        static char block[20000], room[4096];
+        mcp_arena fixed;
+        mcp_fit_desc d;
+        const mcp_json *in = parsed(&a, J({"properties": {"$a": {"type": ["string", "null"], "description": "d"}}}));
+        mcp_arena_fixed(&fixed, block, sizeof block);
+        memset(&d, 0, sizeof d);
+        d.profile = (mcp_profile)99;                        /* is the generic one */
+        mcp_writer_fixed(&w, room, sizeof room);
+        CHECK(mcp_schema_fit(&fixed, in, &d, &w) != NULL);
+        CHECK(same(parsed(&a, room), parsed(&a, J({"type": "object", "properties": {"$a": {"type": ["string", "null"], "description": "d"}}}))));
+        mcp_arena_fixed(&fixed, block, 300);
+        mcp_writer_fixed(&w, room, sizeof room);
+        CHECK(mcp_schema_fit(&fixed, in, &d, &w) == NULL);
+    }
     mcp_writer_init(&w, NULL, 0);
     CHECK(mcp_schema_fit(NULL, NULL, NULL, &w) == NULL && mcp_schema_fit(&a, NULL, NULL, NULL) == NULL);
     mcp_put_array(&w, NULL);
