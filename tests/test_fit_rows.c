@@ -86,7 +86,7 @@ static const mcp_fit *fitted(mcp_arena *a, const mcp_json *schema, const mcp_fit
 }
 
 /* Fits for a profile; NULL: a failed check. */
-TEST_UNUSED static const mcp_fit *fit_for(mcp_arena *a, const char *schema, mcp_profile profile, bool notes, const mcp_json **out)
+static const mcp_fit *fit_for(mcp_arena *a, const char *schema, mcp_profile profile, bool notes, const mcp_json **out)
 {
     mcp_fit_desc d;
     const mcp_fit *f;
@@ -150,11 +150,33 @@ static void check_row(const row *r, const char *profile)
     mcp_arena_free(&a);
 }
 
+/* The rules that hold for each profile, also when the budget is short. */
+static void check_everywhere(const char *schema)
+{
+    static const size_t budgets[] = { 0, 200 };
+    mcp_arena a;
+    const mcp_json *in;
+    char room[300], what[60];
+    size_t i;
+    int p;
+    mcp_arena_init(&a, NULL, 0);
+    in = parsed(&a, schema);
+    for (i = 0; i < N(budgets); i++)
+        for (p = MCP_GENERIC; p <= MCP_LLAMACPP; p++) {
+            const char *wrong = fit_check(in, (mcp_profile)p, true, budgets[i], room);
+            snprintf(what, sizeof what, "budget %d", (int)budgets[i]);
+            if (wrong) failed(mcp_profile_name((mcp_profile)p), schema, what, wrong);
+            else test_passed++;
+        }
+    mcp_arena_free(&a);
+}
+
 static void check_rows(const row *rows, size_t n)
 {
     size_t i;
     for (i = 0; i < n; i++) {
         const char *p = rows[i].profiles, *end;
+        check_everywhere(rows[i].schema);
         for (; *p; p = *end ? end + 1 : end) {
             char name[32];
             end = strchr(p, ' ');
@@ -950,10 +972,6 @@ TEST(maps)
         { 'a', "llamacpp", J({"type": "object", "patternProperties": {"^x-": {"type": "string"}}}), J({"type": "object"}) },
         { 'a', "openai", J({"type": "object", "propertyNames": {"pattern": "^x"}, "additionalProperties": {"type": "integer"}}),
           J({"type": "object", "propertyNames": {"pattern": "^x", "type": "string"}, "additionalProperties": {"type": "integer"}}) },
-        { 'a', "gemini", J({"type": "object", "propertyNames": {"pattern": "^x"}, "additionalProperties": {"type": "integer"}}),
-          J({"description": "Map of integer.", "type": "object"}) },
-        { 'a', "moonshot gemini-json", J({"type": "object", "propertyNames": {"pattern": "^x"}, "additionalProperties": {"type": "integer"}}),
-          J({"type": "object", "additionalProperties": {"type": "integer"}}) },
         { 'a', "gemini", J({"type": "object", "propertyNames": {"type": "string"}, "additionalProperties": {"type": "integer"}}),
           J({"description": "Map of integer.", "type": "object"}) },
         { 'a', "gemini", J({"type": "object", "propertyNames": {"type": "string", "maxLength": 3}}),
@@ -1064,6 +1082,702 @@ TEST(strictness)
     check_rows(rows, N(rows));
 }
 
+/* A root that is no object is the property "input" of one. */
+TEST(wrapped)
+{
+    static const row rows[] = {
+        { 'r', "openai", J({"type": "string"}), J({"type": "object", "properties": {"input": {"type": "string"}}, "required": ["input"]}) },
+        { 'r', "openai", J({"type": "array", "items": {"$ref": "#"}}),
+          J({"type": "object", "properties": {"input": {"type": "array", "items": {"description": "Recursive: same shape as the whole.", "type": "array", "items": {}}}}, "required": ["input"]}) },
+        { 'r', "openai", J({"oneOf": [{"type": "string"}, {"type": "integer"}]}),
+          J({"type": "object", "properties": {"input": {"anyOf": [{"type": "string"}, {"type": "integer"}]}}, "required": ["input"]}) },
+        { 'r', "openai", J({"minimum": 3}), J({"type": "object", "properties": {}}) },
+        { 'r', "openai-strict", J({"type": ["string", "integer"]}),
+          J({"type": "object", "properties": {"input": {"type": ["string", "integer"]}}, "required": ["input"], "additionalProperties": false}) },
+        { 'r', "anthropic", J({"type": "array", "items": {"type": "object", "properties": {"$a": {"type": "string"}}}, "$defs": {"x": {}}}),
+          J({"type": "object", "properties": {"input": {"type": "array", "items": {"type": "object", "properties": {"a": {"type": "string"}}}}}, "required": ["input"]}) },
+    };
+    check_rows(rows, N(rows));
+}
+
+/* Many keys and values; unions, references and notes in one another. */
+TEST(wide_and_nested)
+{
+    static const row rows[] = {
+        { 'a', "openai", J({"type": "object", "properties": {"p01": {}, "p02": {}, "p03": {}, "p04": {}, "p05": {}, "p06": {}, "p07": {}, "p08": {}, "p09": {}, "p10": {}, "p11": {}, "p12": {}, "p13": {}, "p14": {}, "p15": {}, "p16": {}, "p17": {"type": "string"}, "p03": {"type": "integer"}}, "required": ["p17", "p01", "nope"]}),
+          J({"type": "object", "properties": {"p01": {}, "p02": {}, "p03": {"type": "integer"}, "p04": {}, "p05": {}, "p06": {}, "p07": {}, "p08": {}, "p09": {}, "p10": {}, "p11": {}, "p12": {}, "p13": {}, "p14": {}, "p15": {}, "p16": {}, "p17": {"type": "string"}}, "required": ["p17", "p01"]}) },
+        { 'a', "openai", J({"enum": [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 3, 17]}),
+          J({"type": "integer", "enum": [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18]}) },
+        { 'a', "openai", J({"allOf": [{"enum": [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17]}, {"enum": [17, 16, 0]}]}),
+          J({"type": "integer", "enum": [16, 17]}) },
+        { 'a', "openai", J({"allOf": [{"uniqueItems": true}, {"type": "array", "uniqueItems": true, "items": {"type": "string"}}]}),
+          J({"uniqueItems": true, "type": "array", "items": {"type": "string"}}) },
+        { 'a', "openai", J({"allOf": [{"uniqueItems": true}, {"anyOf": [{"type": "array", "uniqueItems": true, "items": {"type": "string"}, "description": "d"}]}]}),
+          J({"uniqueItems": true, "type": "array", "items": {"type": "string"}, "description": "d"}) },
+        { 'r', "openai", J({"type": "object", "properties": {"a": {"anyOf": [{"allOf": [{"$ref": "#/$defs/x"}, {"minLength": 2}]}, {"$ref": "#/$defs/y"}]}}, "$defs": {"x": {"type": "string"}, "y": {"type": "integer"}}}),
+          J({"type": "object", "properties": {"a": {"anyOf": [{"minLength": 2, "type": "string"}, {"type": "integer"}]}}}) },
+        { 'a', "openai", J({"type": ["string", "integer"], "anyOf": [{"enum": ["x"]}, {"enum": [1, true]}]}),
+          J({"type": ["string", "integer"], "anyOf": [{"enum": ["x"], "type": "string"}, {"enum": [1], "type": "integer"}]}) },
+        { 'a', "gemini", J({"type": "object", "anyOf": [{"description": "d"}, {"properties": {"b": {"type": "string"}}}]}),
+          J({"anyOf": [{"type": "object", "description": "d"}, {"type": "object", "properties": {"b": {"type": "string"}}}]}) },
+        { 'a', "gemini", J({"anyOf": [{"properties": {"b": {"type": "string"}}}, {"items": {"type": "string"}}, {"description": "d"}]}),
+          J({"anyOf": [{"type": "object", "properties": {"b": {"type": "string"}}}, {"type": "array", "items": {"type": "string"}}, {"type": "string", "description": "d. Any JSON value."}]}) },
+        { 'a', "gemini", J({"minLength": 2, "anyOf": [{"pattern": "x"}, {"description": "d", "maxLength": 3}]}),
+          J({"anyOf": [{"type": "string", "minLength": 2, "pattern": "x"}, {"type": "string", "minLength": 2, "description": "d", "maxLength": 3}]}) },
+        { 'a', "gemini", J({"anyOf": [{"anyOf": [{"type": "string"}, {"type": "null"}, {"type": "integer"}]}, {"type": "boolean"}]}),
+          J({"anyOf": [{"anyOf": [{"type": "string"}, {"type": "integer"}], "nullable": true}, {"type": "boolean"}]}) },
+        { 'a', "moonshot", J({"anyOf": [{"anyOf": [{"type": "string"}, {"type": "null"}, {"type": "integer"}]}, {"type": "boolean"}]}),
+          J({"anyOf": [{"type": "string"}, {"type": "integer"}, {"type": "boolean"}, {"type": "null"}]}) },
+        { 'a', "openai", J({"anyOf": [{"type": "object", "properties": {"b": {"anyOf": [{"type": "string"}, {"type": "null"}]}}}, {"type": "boolean"}]}),
+          J({"anyOf": [{"type": "object", "properties": {"b": {"type": ["string", "null"]}}}, {"type": "boolean"}]}) },
+        { 'a', "anthropic", J({"oneOf": [{"type": "object", "properties": {"x": {"type": "string"}}, "required": ["y"]}, {"type": "boolean"}]}),
+          J({"oneOf": [{"type": "object", "properties": {"x": {"type": "string"}, "y": {}}, "required": ["y"]}, {"type": "boolean"}]}) },
+        { 'a', "openai", J({"type": "array", "items": {"type": "array", "items": [{"type": "string"}, {"type": "string"}]}}),
+          J({"type": "array", "items": {"description": "Items in order: string, string.", "type": "array", "items": {"type": "string"}}}) },
+        { 'r', "anthropic", J({"type": "object", "properties": {"a": {"type": "object", "properties": {"k": {"type": "string"}, "b": {"type": "object", "properties": {"k": {"$ref": "#/properties/a/properties/k"}}}}}}}),
+          J({"type": "object", "properties": {"a": {"type": "object", "properties": {"k": {"type": "string"}, "b": {"type": "object", "properties": {"k": {"type": "string"}}}}}}}) },
+        { 'r', "openai", J({"type": "object", "properties": {"a": {"$ref": "#/$defs/m/p17"}, "b": {"$ref": "#/$defs/m/p01"}, "c": {"$ref": "#/$defs/m/none"}}, "$defs": {"m": {"p01": {"type": "string"}, "p02": 1, "p03": 1, "p04": 1, "p05": 1, "p06": 1, "p07": 1, "p08": 1, "p09": 1, "p10": 1, "p11": 1, "p12": 1, "p13": 1, "p14": 1, "p15": 1, "p16": 1, "p17": {"type": "integer"}, "p01": {"type": "boolean"}}}}),
+          J({"type": "object", "properties": {"a": {"type": "integer"}, "b": {"type": "boolean"}, "c": {}}}) },
+        { 'r', "gemini-json", J({"type": "object", "properties": {"a": {"$ref": "#/$defs/x"}}, "$defs": {"x": {"type": "object", "properties": {"y": {"$ref": "#/$defs/y"}}, "required": ["y"]}, "y": {"type": "object", "properties": {"z": {"$ref": "#/$defs/z"}}, "required": ["z"]}, "z": {"type": "object", "properties": {"x": {"$ref": "#/$defs/x"}}, "required": ["x"]}}}),
+          J({"type": "object", "properties": {"a": {"type": "object", "properties": {"y": {"type": "object", "properties": {"z": {"type": "object", "properties": {"x": {"description": "Recursive: same shape as x.", "type": "object"}}, "required": ["x"]}}, "required": ["z"]}}, "required": ["y"]}}}) },
+        { 'r', "gemini-json", J({"type": "object", "properties": {"a": {"$ref": "#/$defs/x"}}, "$defs": {"x": {"type": "object", "properties": {"y": {"$ref": "#/$defs/y"}}, "required": ["y"]}, "y": {"type": "object", "properties": {"x": {"$ref": "#/$defs/x"}}}}}),
+          J({"type": "object", "properties": {"a": {"type": "object", "properties": {"y": {"type": "object", "properties": {"x": {"description": "Recursive: same shape as x.", "type": "object"}}}}, "required": ["y"]}}}) },
+        { 'r', "llamacpp", J({"type": "object", "properties": {"a": {"$ref": "#/$defs/long"}, "b": {"$ref": "#/$defs/long"}, "c": {"$ref": "#/$defs/long"}, "d": {"$ref": "#/$defs/long"}}, "$defs": {"long": {"type": "object", "properties": {"number": {"type": "integer", "description": "a text of some length which counts when it is there four times"}, "next": {"$ref": "#/$defs/short"}}}, "short": {"type": "string", "enum": ["north", "south", "east", "west", "up", "down"]}}}),
+          J({"type": "object", "properties": {"a": {"$ref": "#/$defs/long"}, "b": {"$ref": "#/$defs/long"}, "c": {"$ref": "#/$defs/long"}, "d": {"$ref": "#/$defs/long"}}, "$defs": {"long": {"type": "object", "properties": {"number": {"type": "integer", "description": "a text of some length which counts when it is there four times"}, "next": {"$ref": "#/$defs/short"}}}, "short": {"type": "string", "enum": ["north", "south", "east", "west", "up", "down"]}}}) },
+        { 'a', "gemini", J({"type": "string", "description": "Two lines.\n"}), J({"type": "string", "description": "Two lines.\n"}) },
+        { 'a', "gemini", J({"type": "string", "format": "x", "description": "Ends with a word"}),
+          J({"type": "string", "description": "Ends with a word. Format: x."}) },
+        { 'a', "gemini", J({"type": "string", "pattern": "(?=aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa)"}),
+          J({"description": "Pattern: (?=aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa…", "type": "string"}) },
+        { 'a', "gemini", J({"type": "array", "items": {"type": "string"}, "contains": {"const": "x"}, "uniqueItems": true, "not": {"maxItems": 1}, "if": {"minItems": 3}, "then": {"contains": {"const": "yyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyy"}}, "else": {"contains": {"const": "zzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzz"}}, "examples": [["wwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwww"]]}),
+          J({"description": "Contains: {\"const\":\"x\"}. No duplicates. Not: {\"maxItems\":1}. If: {\"minItems\":3}. Then: {\"contains\":{\"const\":\"yyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyy\"}}. Example: [\"wwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwww\"].", "type": "array", "items": {"type": "string"}}) },
+    };
+    check_rows(rows, N(rows));
+}
+
+/* What is cut below not, if, contains and oneOf; unions that become lists of values, or nothing. */
+TEST(rare)
+{
+    static const row rows[] = {
+        { 'a', "openai", J({"type": "string", "anyOf": [{"description": "x"}, {"minLength": 2}], "oneOf": [{"pattern": "a"}, {"pattern": "b"}]}),
+          J({"type": "string", "anyOf": [{"description": "x", "type": "string", "anyOf": [{"pattern": "a", "type": "string"}, {"pattern": "b", "type": "string"}]}, {"minLength": 2, "type": "string", "anyOf": [{"pattern": "a", "type": "string"}, {"pattern": "b", "type": "string"}]}]}) },
+        { 'a', "gemini moonshot", J({"enum": ["x"], "anyOf": [{"const": "y", "description": "q"}, {"const": "z", "description": "r"}]}),
+          J({"type": "string", "enum": ["x"]}) },
+        { 'r', "anthropic", J({"type": "object", "properties": {"a": {"oneOf": [{"type": "string"}, {"type": "array", "items": {"$ref": "#/properties/a"}}]}}}),
+          J({"type": "object", "properties": {"a": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"description": "Recursive: same shape as a."}}]}}}) },
+        { 'a', "anthropic", J({"type": "string", "not": {"$ref": "https://example.com/x"}}), J({"type": "string"}) },
+        { 'a', "anthropic", J({"type": "object", "properties": {"b": {"type": "string"}}, "if": {"$ref": "#/nowhere"}, "then": {"required": ["b"]}, "else": {"minProperties": 1}}),
+          J({"type": "object", "properties": {"b": {"type": "string"}}}) },
+        { 'a', "anthropic", J({"type": "array", "items": {"type": "string"}, "contains": {"$ref": "#/nowhere"}, "minContains": 1}),
+          J({"type": "array", "items": {"type": "string"}}) },
+        { 'a', "llamacpp", J({"anyOf": [{"const": 3, "multipleOf": 3}, {"const": 6, "multipleOf": 3}]}), J({"type": "integer", "enum": [3, 6]}) },
+        { 'a', "llamacpp", J({"anyOf": [{"not": {"const": 3}}, {"not": {"const": 4}}]}), J({}) },
+        { 'r', "anthropic", J({"type": "object", "properties": {"a b": {}, "a/b": {}, "a?b": {}, "a_b": {}, "$a b": {}}}),
+          J({"type": "object", "properties": {"a_b_2f9f3a": {}, "a_b_1c57e8": {}, "a_b_1d255b": {}, "a_b": {}, "_a_b": {}}}) },
+        { 'a', "gemini-json", J({"type": "string", "default": "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"}),
+          J({"description": "Default: aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa….", "type": "string"}) },
+        { 'a', "gemini", J({"enum": [100001, 100002, 100003, 100004, 100005, 100006, 100007, 100008, 100009, 100010, 100011, 100012, 100013, 100014, 100015, 100016, 100017, 100018, 100019]}),
+          J({"description": "One of 100001, 100002, 100003, 100004, 100005, 100006, 100007, 100008, 100009, 100010, 100011, 100012, 100013, 100014…", "type": "integer"}) },
+        { 'a', "gemini", J({"type": "array", "prefixItems": [{"type": ["string", "integer"]}, {}, {"const": 1}, {"minimum": 1}], "items": {"type": "boolean"}}),
+          J({"description": "Items in order: string or integer, any value, integer, number.", "type": "array", "items": {"anyOf": [{"type": "string"}, {"type": "integer"}, {"description": "Any JSON value.", "type": "string"}, {"description": "Must be 1.", "type": "integer"}, {"type": "number", "minimum": 1}, {"type": "boolean"}]}}) },
+        { 'a', "moonshot", J({"type": "object", "patternProperties": {}, "default": {"b": [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31, 32, 33, 34, 35, 36, 37, 38, 39, 40, 41]}}),
+          J({"description": "Default: {\"b\":[1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23,24,25,26,27,28,29,30,31,32,33,34,35,36,37,…", "type": "object"}) },
+        { 'a', "gemini", J({"type": "integer", "exclusiveMinimum": 1.5, "exclusiveMaximum": 3e0}),
+          J({"description": "Over 1.5.", "type": "integer", "maximum": 2}) },
+        { 'a', "gemini", J({"type": ["integer", "string"], "exclusiveMinimum": 1, "minLength": 1}),
+          J({"anyOf": [{"type": "integer", "minimum": 2}, {"type": "string", "minLength": 1}]}) },
+        { 'a', "gemini", J({"anyOf": [{"type": "object", "properties": {"b": {}}}, {"type": "object", "properties": {"b": {}}, "required": ["b"]}, {"type": "null"}], "title": "T", "default": null}),
+          J({"anyOf": [{"type": "object", "properties": {"b": {"description": "Any JSON value.", "type": "string"}}}, {"type": "object", "properties": {"b": {"description": "Any JSON value.", "type": "string"}}, "required": ["b"]}], "nullable": true}) },
+        { 'a', "moonshot", J({"type": "string", "enum": ["x", "y"], "default": "y", "title": "T"}),
+          J({"type": "string", "enum": ["x", "y"], "default": "y", "title": "T"}) },
+        { 'a', "moonshot", J({"type": "boolean", "default": true, "nullable": true}),
+          J({"anyOf": [{"type": "boolean", "default": true}, {"type": "null"}]}) },
+        { 'a', "openai", J({"additionalProperties": {"type": "string"}, "properties": {"b": {"type": "integer"}}, "allOf": [{"additionalProperties": {"maxLength": 4}}]}),
+          J({"type": "object", "additionalProperties": {"type": "string", "maxLength": 4}, "properties": {"b": {"type": "integer"}}}) },
+    };
+    check_rows(rows, N(rows));
+}
+
+/* What a report says: a piece of a line; NULL: no line at all. */
+TEST(reports)
+{
+    static const struct { const char *profile, *schema, *line; } rows[] = {
+        { "openai", J({"type": "object", "properties": {"a": {"type": "string"}}}), NULL },
+        { "openai", J(null), "#: there is no schema: an object without properties\n" },
+        { "openai", J([]), "#: this is no object schema: an object without properties\n" },
+        { "openai", J({"properties": []}), "#: properties is no map and is dropped\n" },
+        { "openai", J({"properties": {"a": {"type": "Str"}}}), "#/properties/a: type \"Str\" is read as string\n" },
+        { "openai", J({"properties": {"a/b~c": {"type": 5}}}), "#/properties/a~1b~0c: type is no word: any value\n" },
+        { "openai", J({"properties": {"a": {"type": ["x"]}}}), "#/properties/a: a type of the list is unknown: any value\n" },
+        { "openai", J({"properties": {"a": 5}}), "#/properties/a: this is no schema: any value\n" },
+        { "openai", J({"properties": {"a": "int"}}), "#/properties/a: a type stands where a schema belongs\n" },
+        { "openai", J({"properties": {"a": {"$ref": "#/x"}}}), "#/properties/a: reference #/x leads nowhere in this document: any value\n" },
+        { "openai", J({"properties": {"a": {"wrong": 1}}}), "#/properties/a: wrong is no keyword and is dropped\n" },
+        { "openai", J({"properties": {"a": {"anyOf": [{"type": "string"}, {"properties": {"b": {"enum": 3}}}]}}}),
+          "#/properties/a/anyOf/1/properties/b: enum is no list and is dropped\n" },
+        { "openai", J({"properties": {"a": {"properties": {"b": {"minLength": "1"}}}}}),
+          "#/properties/a/properties/b: minLength has a value of the wrong type and is dropped\n" },
+        { "anthropic", J({"properties": {"a": {"prefixItems": [{}, {"properties": {"b": {"required": {}}}}]}}}),
+          "#/properties/a/prefixItems/1/properties/b: required is no list and is dropped\n" },
+        { "openai", J({"required": ["a"], "properties": {}}), "#: required names a which is no property\n" },
+        { "openai", J({"required": ["a", "a", 1], "properties": {"a": {}}}), "#: required names a twice\n" },
+        { "openai", J({"required": ["a", "a", 1], "properties": {"a": {}}}), "#: required lists what is no name\n" },
+        { "openai", J({"properties": {"a": {"allOf": [{"type": "string"}, {"type": "boolean"}]}}}),
+          "#/properties/a: its parts contradict each other: any value\n" },
+        { "openai", J({"properties": {"a": {"type": "integer", "minimum": 3, "maximum": 1}}}), "minimum is over maximum: both are dropped\n" },
+        { "gemini", J({"properties": {"a": {"type": "integer", "multipleOf": 3}}}), "#/properties/a: multipleOf is told in the description\n" },
+        { "llamacpp", J({"properties": {"a": {"type": "integer", "multipleOf": 3}}}), "#/properties/a: multipleOf is dropped\n" },
+        { "anthropic", J({"properties": {"$a": {}}}), "#: property $a is sent as a\n" },
+        { "gemini", J({"properties": {"a": {"type": "integer", "exclusiveMinimum": 3}}}), "#/properties/a: exclusiveMinimum becomes minimum\n" },
+        { "gemini", J({"properties": {"a": {"exclusiveMinimum": true, "description": 5}}}), "#/properties/a: description is no string\n" },
+        { "openai-strict", J({"properties": {"a": {"type": "array"}}}),
+          "#: strictness is not possible: #/properties/a: items of any type cannot be said\n" },
+        { "openai", J({"allOf": [{"type": "object"}, {"type": "string"}], "properties": {}}), "#: no value fits the schema: its constraints are dropped\n" },
+    };
+    size_t i;
+    for (i = 0; i < N(rows); i++) {
+        mcp_arena a;
+        const mcp_json *out;
+        const mcp_fit *f;
+        mcp_arena_init(&a, NULL, 0);
+        f = fit_for(&a, rows[i].schema, (mcp_profile)mcp_profile_find(rows[i].profile), true, &out);
+        if (!f || (rows[i].line ? !strstr(mcp_fit_notes(f), rows[i].line) : *mcp_fit_notes(f) != 0))
+            failed(rows[i].profile, rows[i].schema, "report", mcp_fit_notes(f));
+        else test_passed++;
+        mcp_arena_free(&a);
+    }
+    EQ_STR(mcp_fit_notes(NULL), "");
+    CHECK(!mcp_fit_strict(NULL));
+}
+
+/* What a model says, as the server wants it. */
+TEST(the_way_back)
+{
+    static const struct { const char *profile, *schema, *args, *wanted; } rows[] = {
+        { "openai", J({"properties": {"a": {"type": "string"}}}), J({"a": "1", "b": null}), J({"a": "1", "b": null}) },
+        /* names, at every depth */
+        { "anthropic", J({"properties": {"$top": {"type": "object", "properties": {"a b": {"type": "array", "items": {"type": "object",
+          "properties": {"@id": {"type": "string"}}}}}}}}), J({"top": {"a_b": [{"_id": "x"}, {"other": 1}, 5]}, "more": {"top": 1}}),
+          J({"$top": {"a b": [{"@id": "x"}, {"other": 1}, 5]}, "more": {"top": 1}}) },
+        { "anthropic", J({"properties": {"m": {"type": "object", "additionalProperties": {"type": "object", "properties": {"$x": {"type": "string"}}}}}}),
+          J({"m": {"k": {"x": "1"}, "x": {"x": "2"}}}), J({"m": {"k": {"$x": "1"}, "x": {"$x": "2"}}}) },
+        { "anthropic", J({"properties": {"m": {"type": "object", "patternProperties": {"^k": {"type": "object", "properties": {"$x": {"type": "string"}}}}}}}),
+          J({"m": {"k": {"x": "1"}}}), J({"m": {"k": {"$x": "1"}}}) },
+        { "anthropic", J({"properties": {"t": {"type": "array", "prefixItems": [{"type": "object", "properties": {"$x": {"type": "string"}}}, {"type": "string"}]}}}),
+          J({"t": [{"x": "1"}, "x"]}), J({"t": [{"$x": "1"}, "x"]}) },
+        { "anthropic", J({"properties": {"u": {"anyOf": [{"type": "string"}, {"type": "object", "properties": {"$x": {"type": "string"}}}]}}}),
+          J({"u": {"x": "1"}}), J({"u": {"$x": "1"}}) },
+        { "anthropic", J({"properties": {"u": {"anyOf": [{"type": "string"}, {"type": "object", "properties": {"$x": {"type": "string"}}}]}}}),
+          J({"u": "x"}), J({"u": "x"}) },
+        /* a tag tells variants apart */
+        { "anthropic", J({"properties": {"u": {"anyOf": [
+          {"type": "object", "properties": {"kind": {"const": "p"}, "a b": {"type": "string"}, "c": {"type": "string"}}},
+          {"type": "object", "properties": {"kind": {"const": "q"}, "a/b": {"type": "string"}}}]}}}),
+          J({"u": {"kind": "q", "a_b_1c57e8": "x"}}), J({"u": {"kind": "q", "a/b": "x"}}) },
+        /* branches beside properties */
+        { "anthropic", J({"properties": {"u": {"type": "object", "properties": {"$o": {"type": "object", "properties": {"$i": {}}}}, "anyOf": [
+          {"properties": {"$p": {"type": "string"}}}, {"properties": {"$q": {"type": "string"}}}]}}}),
+          J({"u": {"o": {"i": 1}, "q": "x"}}), J({"u": {"$o": {"$i": 1}, "$q": "x"}}) },
+        { "anthropic", J({"properties": {"n": {"type": "object", "properties": {"$n": {"type": "integer"}}}, "$r": {"$ref": "#/properties/n"}}}),
+          J({"r": {"_n": 1}}), J({"$r": {"$n": 1}}) },
+        /* nulls that strictness has invented, and those that were there */
+        { "openai-strict", J({"properties": {"a": {"type": "string"}, "b": {"type": ["string", "null"]}, "c": {"type": "string"}}, "required": ["c"]}),
+          J({"a": null, "b": null, "c": null}), J({"b": null, "c": null}) },
+        { "openai-strict", J({"properties": {"l": {"type": "array", "items": {"type": "object", "properties": {"x": {"type": "integer"}, "y": {"type": "integer"}}}}}}),
+          J({"l": [{"x": null, "y": 1}, {"x": 2, "y": null}, null]}), J({"l": [{"y": 1}, {"x": 2}, null]}) },
+        { "openai-strict", J({"properties": {"o": {"type": "object", "properties": {"x": {"enum": ["k", null]}, "y": {"enum": ["k"]}}}}}),
+          J({"o": {"x": null, "y": null}}), J({"o": {"x": null}}) },
+        { "openai-strict", J({"properties": {"t": {"$ref": "#/$defs/n"}}, "$defs": {"n": {"type": "object", "properties": {"v": {"type": "integer"}, "t": {"$ref": "#/$defs/n"}}}}}),
+          J({"t": {"v": 1, "t": {"v": null, "t": {"v": 3, "t": null}}}}), J({"t": {"v": 1, "t": {"t": {"v": 3}}}}) },
+        /* JSON in strings, where any value is taken */
+        { "gemini", J({"properties": {"a": {}, "b": {"type": "string"}, "c": {"type": "array"}}}),
+          J({"a": "{\"x\":[1,null]}", "b": "[1]", "c": ["2", "plain", "", "\"s\"", 4]}), J({"a": {"x": [1, null]}, "b": "[1]", "c": [2, "plain", "", "s", 4]}) },
+        { "gemini", J({"properties": {"a": {}}}), J({"a": "1 2"}), J({"a": "1 2"}) },
+        /* a root that is no object */
+        { "openai", J({"type": "array", "items": {"type": "string"}}), J({"input": ["x"]}), J(["x"]) },
+        { "openai", J({"type": "array", "items": {"type": "string"}}), J({"other": ["x"]}), J({"other": ["x"]}) },
+        { "anthropic", J({"type": "array", "items": {"type": "object", "properties": {"$x": {}}}}), J({"input": [{"x": 1}]}), J([{"$x": 1}]) },
+        /* what does not fit stays */
+        { "anthropic", J({"properties": {"$a": {"type": "object", "properties": {"$b": {}}}}}), J({"a": 5}), J({"$a": 5}) },
+        { "anthropic", J({"properties": {"$a": {}}}), J([{"a": 5}, "a"]), J([{"a": 5}, "a"]) },
+        { "anthropic", J({"properties": {"$a": {}}}), J(null), J(null) },
+    };
+    size_t i;
+    mcp_writer w;
+    mcp_arena a;
+    mcp_arena_init(&a, NULL, 0);
+    for (i = 0; i < N(rows); i++) {
+        const mcp_json *out, *args, *got;
+        const mcp_fit *f = fit_for(&a, rows[i].schema, (mcp_profile)mcp_profile_find(rows[i].profile), true, &out);
+        args = parsed(&a, rows[i].args);
+        mcp_writer_init(&w, NULL, 0);
+        if (mcp_schema_unfit(f, args, &w) != MCP_OK) failed(rows[i].profile, rows[i].schema, "unfit", NULL);
+        got = parsed(&a, mcp_writer_text(&w, NULL) ? mcp_writer_text(&w, NULL) : "0");
+        if (!same(got, parsed(&a, rows[i].wanted))) failed(rows[i].profile, rows[i].schema, "arguments", written(&a, got));
+        else test_passed++;
+        mcp_writer_free(&w);
+        mcp_arena_reset(&a);
+    }
+    mcp_writer_init(&w, NULL, 0);
+    EQ_INT(mcp_schema_unfit(NULL, parsed(&a, J({"a": 1})), &w), MCP_OK);
+    EQ_STR(mcp_writer_text(&w, NULL), "{\"a\":1}");
+    EQ_INT(mcp_schema_unfit(NULL, NULL, NULL), MCP_ERR_ARGUMENT);
+    mcp_writer_free(&w);
+    mcp_arena_free(&a);
+}
+
+/* The description of a schema for a limit in code points. */
+static const char *cut(mcp_arena *a, const char *text, size_t most, mcp_profile profile, const char *key, const char *value)
+{
+    mcp_fit_desc d;
+    mcp_writer w;
+    const mcp_json *out, *in;
+    memset(&d, 0, sizeof d);
+    d.profile = profile;
+    d.max_description = most;
+    mcp_writer_init(&w, NULL, 0);
+    mcp_put_object(&w, NULL);
+    mcp_put_object(&w, "properties");
+    mcp_put_object(&w, "a");
+    mcp_put_str(&w, "type", "string");
+    mcp_put_str(&w, "description", text);
+    if (key) mcp_put_str(&w, key, value);
+    mcp_put_end(&w);
+    mcp_put_end(&w);
+    mcp_put_end(&w);
+    in = mcp_json_parse(a, mcp_writer_text(&w, NULL), MCP_NTS, NULL);
+    mcp_writer_free(&w);
+    return fitted(a, in, &d, &out) ? mcp_json_str(mcp_json_at(out, "/properties/a/description"), "(none)") : "(nothing)";
+}
+
+#define ELLIPSIS "\xE2\x80\xA6"
+
+TEST(descriptions)
+{
+    static const size_t limits[] = { 1, 2, 5, 9, 12, 14, 15, 16, 17, 20, 25, 30, 39 };
+    mcp_arena a;
+    size_t l;
+    mcp_arena_init(&a, NULL, 0);
+    EQ_STR(cut(&a, "0123456789", 10, MCP_OPENAI, NULL, NULL), "0123456789");
+    EQ_STR(cut(&a, "0123456789x", 10, MCP_OPENAI, NULL, NULL), "012345678" ELLIPSIS);
+    EQ_STR(cut(&a, "0123456 89x", 10, MCP_OPENAI, NULL, NULL), "0123456 8" ELLIPSIS);               /* the word ends too early */
+    EQ_STR(cut(&a, "01234567 9x", 10, MCP_OPENAI, NULL, NULL), "01234567" ELLIPSIS);                 /* at the end of a word */
+    EQ_STR(cut(&a, "One two three four. Five six seven", 22, MCP_OPENAI, NULL, NULL), "One two three four." ELLIPSIS);
+    EQ_STR(cut(&a, "\xC3\xA9\xC3\xA9\xC3\xA9\xC3\xA9", 3, MCP_OPENAI, NULL, NULL), "\xC3\xA9\xC3\xA9" ELLIPSIS);
+    EQ_STR(cut(&a, "abce\xCC\x81xyz", 5, MCP_OPENAI, NULL, NULL), "abc" ELLIPSIS);                   /* e with its accent goes */
+    EQ_STR(cut(&a, "a\xF0\x9F\x91\xA9\xE2\x80\x8D\xF0\x9F\x91\xA7" "bcd", 4, MCP_OPENAI, NULL, NULL), "a" ELLIPSIS);    /* a family */
+    EQ_STR(cut(&a, "abcdefghijklmnopqrst", 30, MCP_MOONSHOT, "pattern", "^x$"), "abcdefghijklmno" ELLIPSIS " Pattern: ^x$");
+    EQ_STR(cut(&a, "ab", 5, MCP_MOONSHOT, "title", "T"), "ab");
+    for (l = 0; l < N(limits); l++) {                       /* code points at most, with the notes */
+        size_t most = limits[l];
+        const char *s = cut(&a, "Ein langer Text \xC3\xBC" "ber e\xCC\x81tude. Und mehr!", most, MCP_MOONSHOT, "pattern", "^x$");
+        size_t n = 0, i;
+        for (i = 0; s[i]; i++) n += (s[i] & 0xC0) != 0x80;
+        CHECK(n && n <= most);
+    }
+    mcp_arena_free(&a);
+}
+
+/* Fits a text that was made here; *out is the result. Freed with the arena. */
+static const mcp_fit *fit_made(mcp_arena *a, mcp_writer *w, const mcp_fit_desc *d, const mcp_json **out)
+{
+    const mcp_fit *f;
+    const mcp_json *in = mcp_json_parse(a, mcp_writer_text(w, NULL), MCP_NTS, NULL);
+    CHECK(in != NULL);
+    f = fitted(a, in, d, out);
+    CHECK(f != NULL);
+    mcp_writer_reset(w);
+    return f;
+}
+
+/* {"type": "object", "properties": {"p": {...{"type": "string"}...}}}, `levels` objects deep. */
+static void put_levels(mcp_writer *w, int levels)
+{
+    int i;
+    mcp_writer_reset(w);
+    for (i = 0; i < levels; i++) {
+        mcp_put_object(w, i ? "p" : NULL);
+        mcp_put_str(w, "type", "object");
+        mcp_put_object(w, "properties");
+    }
+    mcp_put_object(w, "p");
+    mcp_put_str(w, "type", "string");
+    mcp_put_end(w);
+    for (i = 0; i < levels; i++) { mcp_put_end(w); mcp_put_end(w); }
+}
+
+static int depth_of(const mcp_json *s)
+{
+    int n = 0;
+    for (; s; s = mcp_json_at(s, "/properties/p")) n++;
+    return n;
+}
+
+TEST(depths)
+{
+    static const struct { mcp_profile profile; int levels, most, wanted; } rows[] = {
+        { MCP_OPENAI, 5, 0, 6 }, { MCP_OPENAI, 62, 0, 63 }, { MCP_OPENAI, 200, 0, 64 }, { MCP_OPENAI, 5, 3, 3 }, { MCP_OPENAI, 5, 1, 2 },
+        { MCP_MOONSHOT, 40, 0, 30 }, { MCP_MOONSHOT, 40, 50, 30 }, { MCP_OPENAI, 200, 1000, 64 }, { MCP_OPENAI, 5, -1, 6 },
+    };
+    mcp_arena a;
+    mcp_writer w;
+    mcp_fit_desc d;
+    const mcp_json *out;
+    const mcp_fit *f;
+    size_t i;
+    mcp_arena_init(&a, NULL, 0);
+    mcp_writer_init(&w, NULL, 0);
+    for (i = 0; i < N(rows); i++) {
+        memset(&d, 0, sizeof d);
+        d.profile = rows[i].profile;
+        d.max_depth = rows[i].most;
+        put_levels(&w, rows[i].levels);
+        f = fit_made(&a, &w, &d, &out);
+        EQ_INT(depth_of(out), rows[i].wanted);
+        EQ_INT(strstr(mcp_fit_notes(f), "too deep") != NULL, rows[i].wanted <= rows[i].levels);
+    }
+    memset(&d, 0, sizeof d);                                 /* the lowest object names its keys; a union there is any value */
+    d.max_depth = 2;
+    d.profile = MCP_OPENAI;
+    f = fitted(&a, parsed(&a, J({"properties": {"o": {"type": "object", "description": "d", "properties": {"k": {}, "l": {}}, "required": ["k"], "additionalProperties": false},
+        "u": {"anyOf": [{"type": "string"}, {"type": "boolean"}]}, "l": {"type": "array", "items": {"type": "array", "items": {"type": "string"}}},
+        "m": {"type": "object", "additionalProperties": {"type": "string"}}, "n": {"type": "string", "not": {"const": "x"}}, "e": {"type": "object", "properties": {}}}})), &d, &out);
+    CHECK(f && same(out, parsed(&a, J({"type": "object", "properties": {"o": {"type": "object", "description": "d. Keys: k, l.", "properties": {}}, "u": {},
+        "l": {"type": "array", "items": {}}, "m": {"type": "object", "properties": {}}, "n": {"type": "string"}, "e": {"type": "object", "properties": {}}}}))));
+    if (!f || !same(mcp_json_at(out, "/properties/o"), parsed(&a, J({"type": "object", "description": "d. Keys: k, l.", "properties": {}})))) failed("openai", "depth 2", "result", written(&a, out));
+    d.profile = MCP_OPENAI_STRICT;                          /* ten levels */
+    d.max_depth = 0;
+    put_levels(&w, 9);
+    CHECK(mcp_fit_strict(fit_made(&a, &w, &d, &out)));
+    put_levels(&w, 12);
+    f = fit_made(&a, &w, &d, &out);
+    CHECK(!mcp_fit_strict(f) && strstr(mcp_fit_notes(f), "too deep") && depth_of(out) == 13);
+    mcp_writer_free(&w);
+    mcp_arena_free(&a);
+}
+
+/* An object of n properties, key0 to key(n-1); all required if asked; `schema` is that of each. */
+static void put_wide(mcp_writer *w, int n, bool required, const char *schema)
+{
+    char key[24];
+    int i;
+    mcp_put_object(w, NULL);
+    mcp_put_str(w, "type", "object");
+    mcp_put_object(w, "properties");
+    for (i = 0; i < n; i++) {
+        snprintf(key, sizeof key, "key%d", i);
+        mcp_put_raw(w, key, schema, MCP_NTS);
+    }
+    mcp_put_end(w);
+    if (required) {
+        mcp_put_array(w, "required");
+        for (i = 0; i < n; i++) {
+            snprintf(key, sizeof key, "key%d", i);
+            mcp_put_str(w, NULL, key);
+        }
+        mcp_put_end(w);
+    }
+}
+
+TEST(budgets)
+{
+    mcp_arena a;
+    mcp_writer w;
+    mcp_fit_desc d;
+    const mcp_json *out;
+    const mcp_fit *f;
+    char text[32];
+    size_t n;
+    int i;
+    mcp_arena_init(&a, NULL, 0);
+    mcp_writer_init(&w, NULL, 0);
+    memset(&d, 0, sizeof d);
+    d.profile = MCP_OPENAI;
+    put_wide(&w, 6000, true, J({"type": "string"}));        /* all of it fits */
+    mcp_put_end(&w);
+    f = fit_made(&a, &w, &d, &out);
+    EQ_INT(mcp_json_size(mcp_json_get(out, "properties")), 6000);
+    EQ_INT(mcp_json_size(mcp_json_get(out, "required")), 6000);
+    EQ_STR(mcp_fit_notes(f), "");
+    put_wide(&w, 50000, true, J({"type": "string", "description": "a text"}));
+    mcp_put_end(&w);
+    f = fit_made(&a, &w, &d, &out);                          /* as many as there is room for, the first ones */
+    n = mcp_json_size(mcp_json_get(out, "properties"));
+    CHECK(n > 2000 && n < 20000);
+    EQ_INT(mcp_json_size(mcp_json_get(out, "required")), n);
+    snprintf(text, sizeof text, "/properties/key%d", (int)n - 1);
+    CHECK(mcp_json_at(out, "/properties/key0") && mcp_json_at(out, text));
+    CHECK(strstr(mcp_fit_notes(f), "are left out: the budget is spent") != NULL);
+    put_wide(&w, 50000, true, J({"type": "string"}));        /* more room, more of them: all */
+    mcp_put_end(&w);
+    d.max_nodes = 200000;
+    d.max_bytes = (size_t)8 << 20;
+    f = fit_made(&a, &w, &d, &out);
+    EQ_INT(mcp_json_size(mcp_json_get(out, "properties")), 50000);
+    EQ_INT(mcp_json_size(mcp_json_get(out, "required")), 50000);
+    EQ_STR(mcp_fit_notes(f), "");
+    d.max_nodes = d.max_bytes = 0;
+    put_wide(&w, 3, false, J({"type": "boolean"}));          /* a long enum beside others */
+    mcp_writer_reset(&w);
+    mcp_put_object(&w, NULL);
+    mcp_put_object(&w, "properties");
+    mcp_put_object(&w, "e");
+    mcp_put_array(&w, "enum");
+    for (i = 0; i < 20000; i++) mcp_put_int(&w, NULL, i % 19999);
+    mcp_put_end(&w);
+    mcp_put_end(&w);
+    mcp_put_raw(&w, "b", J({"type": "boolean"}), MCP_NTS);
+    mcp_put_end(&w);
+    mcp_put_end(&w);
+    f = fit_made(&a, &w, &d, &out);
+    EQ_INT(mcp_json_size(mcp_json_at(out, "/properties/e/enum")), 19999);
+    EQ_STR(mcp_json_str(mcp_json_at(out, "/properties/b/type"), ""), "boolean");
+    CHECK(strstr(mcp_fit_notes(f), "#/properties/e: enum lost duplicates\n") != NULL);
+    mcp_put_object(&w, NULL);
+    mcp_put_object(&w, "properties");
+    mcp_put_object(&w, "e");
+    mcp_put_array(&w, "enum");
+    for (i = 0; i < 20000; i++) { snprintf(text, sizeof text, "a longer value %d", i); mcp_put_str(&w, NULL, text); }
+    mcp_put_end(&w);
+    mcp_put_end(&w);
+    mcp_put_raw(&w, "b", J({"type": "boolean"}), MCP_NTS);
+    mcp_put_end(&w);
+    mcp_put_end(&w);
+    fit_made(&a, &w, &d, &out);                              /* over the bytes: both properties stay, with their types */
+    EQ_STR(mcp_json_str(mcp_json_at(out, "/properties/e/type"), ""), "string");
+    EQ_STR(mcp_json_str(mcp_json_at(out, "/properties/b/type"), ""), "boolean");
+    put_wide(&w, 2000, false, J({"$ref": "#/$defs/t"}));     /* many references to one */
+    mcp_put_object(&w, "$defs");
+    mcp_put_raw(&w, "t", J({"type": "object", "properties": {"x": {"type": "string"}, "y": {"type": "integer"}}}), MCP_NTS);
+    mcp_put_end(&w);
+    mcp_put_end(&w);
+    f = fit_made(&a, &w, &d, &out);
+    EQ_INT(mcp_json_size(mcp_json_get(out, "properties")), 2000);
+    EQ_STR(mcp_json_str(mcp_json_at(out, "/properties/key1999/properties/y/type"), ""), "integer");
+    EQ_STR(mcp_fit_notes(f), "");
+    put_wide(&w, 2000, false, J({"$ref": "#/$defs/t"}));
+    mcp_put_object(&w, "$defs");
+    mcp_put_raw(&w, "t", J({"type": "object", "properties": {"a": {"type": "array", "items": {"type": "object", "properties": {"x": {"type": "string"}, "y": {"type": "integer"},
+        "a long name": {"type": "string"}, "another long name": {"type": "string"}}}}}}), MCP_NTS);
+    mcp_put_end(&w);
+    mcp_put_end(&w);
+    f = fit_made(&a, &w, &d, &out);
+    EQ_INT(mcp_json_size(mcp_json_get(out, "properties")), 2000);
+    CHECK(strstr(mcp_fit_notes(f), "#/properties/key0: too deep: an object without its properties\n") != NULL);
+    d.profile = MCP_MOONSHOT;                               /* kept there, nothing is cut */
+    put_wide(&w, 2000, false, J({"$ref": "#/$defs/t"}));
+    mcp_put_object(&w, "$defs");
+    mcp_put_raw(&w, "t", J({"type": "object", "properties": {"x": {"type": "string", "minLength": 1}, "y": {"type": "integer", "minimum": 1}}}), MCP_NTS);
+    mcp_put_end(&w);
+    mcp_put_end(&w);
+    f = fit_made(&a, &w, &d, &out);
+    EQ_STR(mcp_json_str(mcp_json_at(out, "/properties/key1999/$ref"), ""), "#/$defs/t");
+    EQ_STR(mcp_fit_notes(f), "");
+    d.profile = MCP_GENERIC;                                /* hopeless */
+    d.max_bytes = 40;
+    put_wide(&w, 3, true, J({"type": "string"}));
+    mcp_put_end(&w);
+    fit_made(&a, &w, &d, &out);
+    CHECK(same(out, parsed(&a, J({"type": "object", "properties": {}}))));
+    d.max_bytes = 0;
+    d.max_nodes = 1;
+    put_wide(&w, 3, true, J({"type": "string"}));
+    mcp_put_end(&w);
+    fit_made(&a, &w, &d, &out);
+    EQ_STR(mcp_json_str(mcp_json_get(out, "type"), ""), "object");
+    d.max_nodes = 0;                                        /* a report has an end */
+    put_wide(&w, 3000, false, J({"type": "oops", "minLength": "x"}));
+    mcp_put_end(&w);
+    f = fit_made(&a, &w, &d, &out);
+    n = strlen(mcp_fit_notes(f));
+    CHECK(n > 32768 && n <= 65536 && mcp_fit_notes(f)[n - 1] == '\n');
+    d.profile = MCP_OPENAI_STRICT;                          /* the sizes of strictness */
+    put_wide(&w, 1000, true, J({"type": "boolean"}));
+    mcp_put_end(&w);
+    CHECK(mcp_fit_strict(fit_made(&a, &w, &d, &out)));
+    put_wide(&w, 5001, true, J({"type": "boolean"}));
+    mcp_put_end(&w);
+    f = fit_made(&a, &w, &d, &out);
+    CHECK(!mcp_fit_strict(f) && strstr(mcp_fit_notes(f), "over the size that strictness allows"));
+    put_wide(&w, 251, true, J({"enum": ["a", "b", "c", "d"]}));
+    mcp_put_end(&w);
+    CHECK(!mcp_fit_strict(fit_made(&a, &w, &d, &out)));
+    put_wide(&w, 250, true, J({"enum": ["a", "b", "c", "d"]}));
+    mcp_put_end(&w);
+    CHECK(mcp_fit_strict(fit_made(&a, &w, &d, &out)));
+    d.max_nodes = 100;                                      /* strict in two steps: what was cut can be said strictly */
+    put_wide(&w, 200, true, J({"type": "boolean"}));
+    mcp_put_end(&w);
+    f = fit_made(&a, &w, &d, &out);
+    n = mcp_json_size(mcp_json_get(out, "properties"));
+    CHECK(n > 50 && n < 100 && mcp_json_at(out, "/properties/key0"));
+    CHECK(!mcp_json_bool(mcp_json_get(out, "additionalProperties"), true) == mcp_fit_strict(f));
+    EQ_INT(mcp_schema_unfit(f, parsed(&a, J({"key0": true})), &w), MCP_OK);
+    EQ_STR(mcp_writer_text(&w, NULL), "{\"key0\":true}");
+    mcp_writer_free(&w);
+    mcp_arena_free(&a);
+}
+
+/* References that grow when they are written out: some are cut, but the result stays within bounds and has all of the root. */
+TEST(growth)
+{
+    static const mcp_profile profiles[] = { MCP_OPENAI, MCP_GEMINI, MCP_GEMINI_JSON, MCP_LLAMACPP, MCP_OPENAI_STRICT };
+    char key[24], ref[32], room[300];
+    mcp_arena a;
+    mcp_writer w;
+    size_t p;
+    int i, k, how;
+    mcp_arena_init(&a, NULL, 0);
+    mcp_writer_init(&w, NULL, 0);
+    for (how = 0; how < 2; how++) {                         /* each leads twice to the next; each leads to all */
+        const mcp_json *in;
+        int n = how ? 12 : 30;
+        mcp_put_object(&w, NULL);
+        mcp_put_object(&w, "properties");
+        mcp_put_raw(&w, "a", J({"$ref": "#/$defs/d0"}), MCP_NTS);
+        mcp_put_raw(&w, "b", J({"type": "string"}), MCP_NTS);
+        mcp_put_end(&w);
+        mcp_put_object(&w, "$defs");
+        for (i = 0; i < n; i++) {
+            snprintf(key, sizeof key, "d%d", i);
+            mcp_put_object(&w, key);
+            mcp_put_str(&w, "type", "object");
+            mcp_put_object(&w, "properties");
+            for (k = 0; k < (how ? n : 2); k++) {
+                snprintf(key, sizeof key, "p%d", k);
+                snprintf(ref, sizeof ref, "#/$defs/d%d", how ? k : i + 1 < n ? i + 1 : i);
+                mcp_put_object(&w, key);
+                if (how || i + 1 < n) mcp_put_str(&w, "$ref", ref);
+                else mcp_put_str(&w, "type", "integer");
+                mcp_put_end(&w);
+            }
+            mcp_put_end(&w);
+            mcp_put_end(&w);
+        }
+        mcp_put_end(&w);
+        mcp_put_end(&w);
+        in = mcp_json_parse(&a, mcp_writer_text(&w, NULL), MCP_NTS, NULL);
+        mcp_writer_reset(&w);
+        for (p = 0; p < N(profiles); p++) {
+            const char *wrong = fit_check(in, profiles[p], true, 20000, room);
+            if (wrong) failed(mcp_profile_name(profiles[p]), how ? "all to all" : "a chain of pairs", "broken", wrong);
+            else test_passed++;
+        }
+    }
+    mcp_writer_free(&w);
+    mcp_arena_free(&a);
+}
+
+/* An allocator that fails at one call and counts what lives. */
+typedef struct failing { long calls, fail_at, blocks; } failing;
+
+static void *fail_resize(void *user, void *p, size_t old_size, size_t new_size)
+{
+    failing *c = (failing *)user;
+    void *moved;
+    (void)old_size;
+    if (!new_size) {
+        if (p) c->blocks--;
+        free(p);
+        return NULL;
+    }
+    if (++c->calls == c->fail_at) return NULL;
+    moved = realloc(p, new_size);
+    if (moved && !p) c->blocks++;
+    return moved;
+}
+
+TEST(memory)
+{
+    static const struct { mcp_profile profile; const char *schema, *args; } rows[] = {
+        { MCP_OPENAI_STRICT, J({"properties": {"t": {"$ref": "#/$defs/n"}, "m": {"type": "object", "additionalProperties": {"type": "string"}}},
+          "$defs": {"n": {"type": "object", "properties": {"v": {"type": "integer"}, "n": {"$ref": "#/$defs/n"}}}}}), J({"t": {"v": null, "n": {"v": 1}}}) },
+        { MCP_GEMINI, J({"anyOf": [{"properties": {"$a": {"enum": [1, 2]}, "x y": {"type": ["string", "array", "null"]}}, "required": ["$a"]},
+          {"properties": {"$a": {"const": "k"}, "z": {"allOf": [{"$ref": "#/$defs/u"}, {"description": "d", "pattern": "(?=x)"}]}}}],
+          "$defs": {"u": {"$anchor": "u", "oneOf": [{"type": "string"}, {"$ref": "#u"}, {"type": "object", "properties": {"b": true}}]}}}), J({"a": "1", "x_y": ["{}"]}) },
+        { MCP_ANTHROPIC, J({"type": "array", "items": {"type": "object", "properties": {"p01": {}, "p02": {}, "p03": {}, "p04": {}, "p05": {}, "p06": {}, "p07": {}, "p08": {}, "p09": {},
+          "p10": {}, "p11": {}, "p12": {}, "p13": {}, "p14": {}, "p15": {}, "p16": {}, "@p": {"enum": [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 1]}},
+          "required": ["@p"]}}), J({"input": [{"_p": 1}, {"p01": "x"}]}) },
+        { MCP_OPENAI_STRICT, J({"properties": {"a b": {"type": "string", "description": "d", "format": "x"}}}), J({"a b": null}) },
+    };
+    size_t i;
+    for (i = 0; i < N(rows); i++) {
+        failing c;
+        mcp_allocator alloc;
+        long n;
+        bool done = false;
+        memset(&c, 0, sizeof c);
+        alloc.resize = fail_resize;
+        alloc.user = &c;
+        for (n = 1; n < 5000 && !done; n++) {
+            mcp_arena a, own;
+            mcp_writer w, back;
+            const mcp_fit *f;
+            const mcp_json *in, *args;
+            mcp_fit_desc d;
+            memset(&d, 0, sizeof d);
+            d.profile = rows[i].profile;
+            mcp_arena_init(&own, NULL, 0);
+            in = parsed(&own, rows[i].schema);
+            args = parsed(&own, rows[i].args);
+            c.calls = 0;
+            c.fail_at = n;
+            mcp_arena_init(&a, &alloc, 0);
+            mcp_writer_init(&w, &alloc, 0);
+            mcp_writer_init(&back, &alloc, 0);
+            f = mcp_schema_fit(&a, in, &d, &w);
+            if (f && mcp_schema_unfit(f, args, &back) == MCP_OK) {
+                done = c.calls < n;
+                CHECK(done || mcp_writer_text(&back, NULL));
+            } else CHECK(c.calls >= n);
+            mcp_writer_free(&w);
+            mcp_writer_free(&back);
+            mcp_arena_free(&a);
+            mcp_arena_free(&own);
+            if (c.blocks) { CHECK(c.blocks == 0); break; }
+        }
+        CHECK(done && n > 3);
+    }
+}
+
+/* A writer with an error stays as it is, and one that is full says so. */
+TEST(writers)
+{
+    mcp_arena a;
+    mcp_writer w;
+    char small[20];
+    mcp_arena_init(&a, NULL, 0);
+    mcp_writer_fixed(&w, small, sizeof small);
+    CHECK(mcp_schema_fit(&a, NULL, NULL, &w) == NULL);
+    EQ_INT(mcp_writer_status(&w), MCP_ERR_LIMIT);
+    CHECK(mcp_schema_fit(&a, NULL, NULL, &w) == NULL);
+    {
+        static char block[20000], room[4096];
+        mcp_arena fixed;
+        mcp_fit_desc d;
+        const mcp_json *in = parsed(&a, J({"properties": {"$a": {"type": ["string", "null"], "description": "d"}}}));
+        mcp_arena_fixed(&fixed, block, sizeof block);
+        memset(&d, 0, sizeof d);
+        d.profile = (mcp_profile)99;                        /* is the generic one */
+        mcp_writer_fixed(&w, room, sizeof room);
+        CHECK(mcp_schema_fit(&fixed, in, &d, &w) != NULL);
+        CHECK(same(parsed(&a, room), parsed(&a, J({"type": "object", "properties": {"$a": {"type": ["string", "null"], "description": "d"}}}))));
+        mcp_arena_fixed(&fixed, block, 300);
+        mcp_writer_fixed(&w, room, sizeof room);
+        CHECK(mcp_schema_fit(&fixed, in, &d, &w) == NULL);
+    }
+    mcp_writer_init(&w, NULL, 0);
+    CHECK(mcp_schema_fit(NULL, NULL, NULL, &w) == NULL && mcp_schema_fit(&a, NULL, NULL, NULL) == NULL);
+    mcp_put_array(&w, NULL);
+    CHECK(mcp_schema_fit(&a, NULL, NULL, &w) != NULL);
+    CHECK(mcp_schema_fit(&a, parsed(&a, J({"properties": {"x": {"type": "integer"}}})), NULL, &w) != NULL);
+    mcp_put_end(&w);
+    CHECK(same(parsed(&a, mcp_writer_text(&w, NULL)), parsed(&a, J([{"type": "object", "properties": {}},
+        {"type": "object", "properties": {"x": {"type": "integer"}}}]))));
+    mcp_writer_free(&w);
+    mcp_arena_free(&a);
+}
+
 int main(void)
 {
     RUN(profiles);
@@ -1085,5 +1799,16 @@ int main(void)
     RUN(logic);
     RUN(keys);
     RUN(strictness);
+    RUN(wrapped);
+    RUN(wide_and_nested);
+    RUN(rare);
+    RUN(reports);
+    RUN(the_way_back);
+    RUN(descriptions);
+    RUN(depths);
+    RUN(budgets);
+    RUN(growth);
+    RUN(memory);
+    RUN(writers);
     return test_end();
 }
