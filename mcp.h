@@ -8157,7 +8157,8 @@ int mcp_schema_check(const mcp_schema *s, const mcp_json *value, mcp_arena *scra
 /* ============================================================================================================== *
  * >>fit  JSON Schema: what a provider of models takes                                                            *
  * ============================================================================================================== */
-/* A schema comes in as JSON and goes out as JSON; between them stands a tree of nodes, one for each schema of the result.
+/* A schema comes in as JSON and goes out as JSON; between them stands a tree of nodes, one for each schema that goes
+   out.
 
    A node is what several schemas say at the same time. It absorbs them one after the other: the schema itself, what its
    "allOf" lists, what its "$ref" points at. Each keyword knows how two of it become one (of two minimums the greater,
@@ -8271,11 +8272,11 @@ int mcp_schema_check(const mcp_schema *s, const mcp_json *value, mcp_arena *scra
     X(NO_ITEMS,         "",                      'a', "rrF --- s- rF s rr - -") /* no items: r {}; s string */ \
     X(BARE,             "",                      'o', "ppp --- x- pp - pp - -") /* an object without properties: p gets
                                                          an empty map; x has none but at the root */ \
-    X(KEYS,             "",                      '*', "--- aa- i- -- w -- - -") /* property names: a [A-Za-z0-9_.-]{1,64};
+    X(KEYS,             "",                      '*', "--- aa- i- -- w -- - -") /* names: a [A-Za-z0-9_.-]{1,64};
                                                          i [A-Za-z_][A-Za-z0-9_]{0,63}; w no word of moonshot's */ \
     X(REFS,             "",                      '*', "--k --- -o -- k -- - k") /* cyclic, or twice as long without:
                                                          k kept; o kept if cycles go through optional properties */ \
-    X(BESIDE_REF,       "",                      '*', "--w --- -w -- d -- - d") /* a description beside $ref: w in anyOf */ \
+    X(BESIDE_REF,       "",                      '*', "--w --- -w -- d -- - d") /* text beside $ref: w in anyOf */ \
     X(STRICT,           "",                      '*', "--s --- -- -s - -- - -") \
     X(DEPTH,            "",                      '*', "--x --- -- -- y -- - -") /* x 10 levels, y 30; all: 64 */
 
@@ -8350,7 +8351,11 @@ typedef struct mcpi_fit_slot {
 } mcpi_fit_slot;
 
 /* A value of "enum", a name in "required". */
-typedef struct mcpi_fit_value { const mcp_json *json; mcpi_fit_slot *slot; struct mcpi_fit_value *next; } mcpi_fit_value;
+typedef struct mcpi_fit_value {
+    const mcp_json *json;
+    mcpi_fit_slot *slot;
+    struct mcpi_fit_value *next;
+} mcpi_fit_value;
 
 /* A keyword of a node, with whichever of these it needs. */
 typedef struct mcpi_fit_word {
@@ -8398,7 +8403,7 @@ typedef struct mcpi_fit_node {
     char *note;
     const char *text;                       /* written already */
     size_t description_len, note_len, text_len;
-    uint32_t types, serial, closed;         /* closed: one more than the properties beside a false additionalProperties */
+    uint32_t types, serial, closed;         /* closed: properties beside a false additionalProperties, and one */
     mcpi_fit_word *branches;                /* of a union that is sorted out */
     bool never;                             /* no value fits */
     bool clash;                             /* two of its schemas contradict each other */
@@ -8439,8 +8444,8 @@ typedef struct mcpi_fitter {
     size_t work, nodes;
     int depth_max;
     bool no_memory, over, lost;             /* lost: strictness */
-    bool keep, hard, plain, tight;          /* references are kept; cycles are cut early; types alone below the root; the
-                                               budget was not enough for the whole */
+    bool keep, hard;                        /* references are kept; cycles are cut early */
+    bool plain, tight;                      /* types alone below the root; the budget was not enough for the whole */
     bool strict, cyclic, changed, wrapped;  /* changed: there is something to undo */
     bool cut;                               /* something was left out: what is not said would be wider */
     bool odd;                               /* there was a union, a reference or a contradiction */
@@ -8648,7 +8653,8 @@ static void mcpi_fit_lose(mcpi_fitter *f, const char *why, const char *what)
 {
     if (f->said_len) f->said_len = 0;       /* this try ends; only why is of interest */
     mcpi_fit_say_place(f, f->place);
-    if (f->said && !f->lost) mcpi_say(f->why, sizeof f->why, "%.*s%s%s", (int)(f->said_len < 120 ? f->said_len : 120), f->said, what, why);
+    if (f->said && !f->lost)
+        mcpi_say(f->why, sizeof f->why, "%.*s%s%s", (int)(f->said_len < 120 ? f->said_len : 120), f->said, what, why);
     f->plainly = !f->odd;
     f->lost = true;
 }
@@ -8658,7 +8664,7 @@ static const char *mcpi_fit_name(int id)
     return mcpi_fit_rules[id].word;
 }
 
-/* A short sentence for the description of a node: at most 120 bytes, and 240 in all; of the variants of a root, more. */
+/* A short sentence for the description of a node: at most 120 bytes, and 240 in all; of the root, more. */
 enum { MCPI_FIT_NOTE = 120, MCPI_FIT_NOTES = 240, MCPI_FIT_NOTES_ROOT = 1200 };
 static void mcpi_fit_note(mcpi_fitter *f, mcpi_fit_node *n, const char *fmt, ...)
 {
@@ -8693,7 +8699,8 @@ static const char *mcpi_fit_excerpt(const mcp_json *v, char *buf, size_t cap)
     mcp_put_json(&w, NULL, v);
     t.buf = buf; t.cap = cap; t.len = w.len; t.full = false;
     if (!mcp_writer_text(&w, NULL)) {
-        if (mcp_json_type(v) == MCP_JSON_STRING && !t.len) mcpi_say_bytes(&t, v->u.text, v->n < cap / 2 ? v->n : cap / 2);
+        if (mcp_json_type(v) == MCP_JSON_STRING && !t.len)
+            mcpi_say_bytes(&t, v->u.text, v->n < cap / 2 ? v->n : cap / 2);
         mcpi_say_mend(&t);
         mcpi_say_bytes(&t, MCPI_FIT_ELLIPSIS, 3);
     }
@@ -8749,14 +8756,16 @@ static unsigned mcpi_fit_type_named(const char *s, size_t n)
 {
     unsigned t;
     for (t = MCPI_T_OBJECT; t; t--)
-        if (mcpi_fit_types[t][0] == *s && memcmp(mcpi_fit_types[t], s, n < 8 ? n : 8) == 0 && (n >= 8 || !mcpi_fit_types[t][n])) break;
+        if (mcpi_fit_types[t][0] == *s && memcmp(mcpi_fit_types[t], s, n < 8 ? n : 8) == 0 &&
+            (n >= 8 || !mcpi_fit_types[t][n])) break;
     return n < 8 ? t : 0;
 }
 
 /* The type that a word of "type" means, also of other languages; 0: any, or none that is known. */
 static unsigned mcpi_fit_type_word(const char *s, size_t n)
 {
-    static const char words[] = "bool\0int\0int32\0int64\0long\0float\0double\0decimal\0str\0text\0char\0date\0datetime\0"
+    static const char words[] =
+        "bool\0int\0int32\0int64\0long\0float\0double\0decimal\0str\0text\0char\0date\0datetime\0"
         "date-time\0uuid\0uri\0url\0enum\0list\0tuple\0set\0dict\0map\0record\0struct\0";
     static const char types[] = "2" "3333" "444" "5555555555" "666" "7777";
     char low[16];
@@ -8817,8 +8826,9 @@ static bool mcpi_fit_value_fits(uint32_t types, const mcp_json *v)
 #define MCPI_FIT_BIT(id) (UINT64_C(1) << (id))
 #define MCPI_FIT_HAS(node, id) (((node)->has & MCPI_FIT_BIT(MCPI_F_##id)) != 0)
 /* What says nothing about which values fit. */
-#define MCPI_FIT_ANNOTATIONS (MCPI_FIT_BIT(MCPI_F_TITLE) | MCPI_FIT_BIT(MCPI_F_DESCRIPTION) | MCPI_FIT_BIT(MCPI_F_DEFAULT) | \
-                              MCPI_FIT_BIT(MCPI_F_EXAMPLES) | MCPI_FIT_BIT(MCPI_F_EXAMPLE))
+#define MCPI_FIT_ANNOTATIONS (MCPI_FIT_BIT(MCPI_F_TITLE) | MCPI_FIT_BIT(MCPI_F_DESCRIPTION) | \
+                              MCPI_FIT_BIT(MCPI_F_DEFAULT) | MCPI_FIT_BIT(MCPI_F_EXAMPLES) | \
+                              MCPI_FIT_BIT(MCPI_F_EXAMPLE))
 
 static mcpi_fit_word *mcpi_fit_find(const mcpi_fit_node *n, int id)
 {
@@ -9214,7 +9224,8 @@ static void mcpi_fit_read_data(mcpi_fitter *f, mcpi_fit_node *n, int id, const m
 }
 
 /* A value that has to be of a type, or it is dropped. `count`: an integer from 0. */
-static void mcpi_fit_read_checked(mcpi_fitter *f, mcpi_fit_node *n, int id, const mcp_json *v, mcp_type type, bool count)
+static void mcpi_fit_read_checked(mcpi_fitter *f, mcpi_fit_node *n, int id, const mcp_json *v, mcp_type type,
+                                  bool count)
 {
     if (mcp_json_type(v) != type || (count && (!mcpi_fit_integral(v) || v->u.text[0] == '-')))
         mcpi_fit_report(f, "%s has a value of the wrong type and is dropped", mcpi_fit_name(id));
@@ -9259,7 +9270,7 @@ static void mcpi_fit_read_values(mcpi_fitter *f, mcpi_fit_node *n, const mcp_jso
         return;
     }
     if (constant) mcpi_fit_append_value(f, &w, v, NULL);
-    else if (f->tight && v->n > MCPI_FIT_VALUES) {          /* of a list that is too long for the budget the types stay */
+    else if (f->tight && v->n > MCPI_FIT_VALUES) {          /* too long for the budget: its types stay */
         uint32_t types = 0;
         mcpi_fit_work(f, v->n);
         mcp_json_each(item, v) types = mcpi_fit_add_type(types, mcpi_fit_type_of_value(item));
@@ -9464,7 +9475,8 @@ static void mcpi_fit_read_word(mcpi_fitter *f, mcpi_fit_node *n, int id, const m
 }
 
 /* Reads one schema into the node. What it refers to waits in n->refs, what it lists in "allOf" in the queue. */
-static void mcpi_fit_read(mcpi_fitter *f, mcpi_fit_node *n, const mcp_json *s, const mcp_json *base, mcpi_fit_queue *queue)
+static void mcpi_fit_read(mcpi_fitter *f, mcpi_fit_node *n, const mcp_json *s, const mcp_json *base,
+                          mcpi_fit_queue *queue)
 {
     const mcp_json *last[MCPI_F_COUNT + 1], *k;     /* but the five below, what is not there is not set */
     unsigned char ids[24];
@@ -9495,7 +9507,8 @@ static void mcpi_fit_read(mcpi_fitter *f, mcpi_fit_node *n, const mcp_json *s, c
         i++;
         if (mcpi_fit_stopped(f)) return;
         if (id == MCPI_F_COUNT) {
-            if (last[id] == k + 1) mcpi_fit_report(f, "%.*s is no keyword and is dropped", k->n < 60 ? (int)k->n : 60, k->u.text);
+            if (last[id] == k + 1)
+                mcpi_fit_report(f, "%.*s is no keyword and is dropped", k->n < 60 ? (int)k->n : 60, k->u.text);
         } else if (last[id] == k + 1) mcpi_fit_read_word(f, n, id, k + 1, base, last, queue);
     }
 }
@@ -9530,7 +9543,8 @@ static const mcp_json *mcpi_fit_member(mcpi_fitter *f, const mcp_json *object, c
     if (!e) {
         mcpi_fit_index_add(f, &f->members, of, object, NULL, NULL);
         mcpi_each_key(k, left, object)
-            if (!mcpi_fit_index_add(f, &f->members, of ^ (1 | mcpi_hash(k->u.text, k->n)), object, k, NULL)) return NULL;
+            if (!mcpi_fit_index_add(f, &f->members, of ^ (1 | mcpi_hash(k->u.text, k->n)), object, k, NULL))
+                return NULL;
     }
     for (e = mcpi_fit_lookup(&f->members, of ^ (1 | mcpi_hash(key, len))); e; e = mcpi_fit_lookup_next(e)) {
         k = e->json;
@@ -9676,7 +9690,8 @@ static mcpi_fit_target *mcpi_fit_target_of(mcpi_fitter *f, const mcp_json *text,
             return (mcpi_fit_target *)e->value;
     }
     v = mcpi_fit_alias(f, mcpi_fit_resolve(f, text->u.text, text->n, &in), &in);
-    if (v && (mcp_json_type(v) == MCP_JSON_OBJECT || mcp_json_type(v) == MCP_JSON_BOOL)) t = mcpi_fit_target_at(f, v, in);
+    if (v && (mcp_json_type(v) == MCP_JSON_OBJECT || mcp_json_type(v) == MCP_JSON_BOOL))
+        t = mcpi_fit_target_at(f, v, in);
     if (!mcpi_fit_stopped(f)) {
         mcpi_fit_ref *r = (mcpi_fit_ref *)mcpi_fit_new(f, sizeof *r);
         if (!r) return NULL;
@@ -9696,7 +9711,8 @@ static uint32_t mcpi_fit_peek_type(mcpi_fitter *f, const mcp_json *v)
     mcpi_fit_work(f, v->n);
     mcpi_each_key(k, left, v) {
         int id = mcpi_fit_word_of(f, k->u.text, k->n);
-        if (id == MCPI_F_TYPE && mcp_json_type(k + 1) == MCP_JSON_STRING) return mcpi_fit_type_word(k[1].u.text, k[1].n);
+        if (id == MCPI_F_TYPE && mcp_json_type(k + 1) == MCP_JSON_STRING)
+            return mcpi_fit_type_word(k[1].u.text, k[1].n);
         if (id == MCPI_F_PROPERTIES || id == MCPI_F_MORE) guess = MCPI_T_OBJECT;
         if (id == MCPI_F_ITEMS && !guess) guess = MCPI_T_ARRAY;
     }
@@ -9731,9 +9747,11 @@ static bool mcpi_fit_keeps(mcpi_fitter *f, mcpi_fit_node *n)
     mcpi_fit_target *t;
     if (!f->keep || n->no_keep || n->unions || n->never || n->nullable || n->has & ~MCPI_FIT_ANNOTATIONS) return false;
     if (n->kept && !n->refs) return true;
-    if (n->kept || !n->refs || n->refs->next || !(t = mcpi_fit_target_of(f, n->refs->text, n->refs->base))) return false;
+    if (n->kept || !n->refs || n->refs->next || !(t = mcpi_fit_target_of(f, n->refs->text, n->refs->base)))
+        return false;
     /* Gemini takes a cycle only where a property can be left out. */
-    if (f->walked && t->group == f->walked->group && !f->optional && mcpi_fit_cell(f, MCPI_F_REFS) == 'o') f->lost = true;  /* ends this try */
+    if (f->walked && t->group == f->walked->group && !f->optional && mcpi_fit_cell(f, MCPI_F_REFS) == 'o')
+        f->lost = true;                     /* ends this try */
     n->refs = NULL;
     n->kept = t;
     f->refs++;
@@ -9913,7 +9931,10 @@ static void mcpi_fit_group(mcpi_fitter *f)
                 continue;
             }
             if (v[at].low == v[at].order)
-                do { v[stack[--top]].stacked = false; v[stack[top]].target->group = v[at].target; } while (stack[top] != at);
+                do {
+                    v[stack[--top]].stacked = false;
+                    v[stack[top]].target->group = v[at].target;
+                } while (stack[top] != at);
             up = v[at].up;
             if (up < n && v[at].low < v[up].low) v[up].low = v[at].low;
             at = up;
@@ -9947,12 +9968,14 @@ static unsigned mcpi_fit_constant_type(const mcpi_fit_node *n)
     const mcpi_fit_word *w = mcpi_fit_find(n, MCPI_F_ENUM);
     const mcpi_fit_value *v;
     unsigned type = 0, t;
-    if (!w || n->nullable || n->null || !mcpi_fit_only(n, MCPI_FIT_BIT(MCPI_F_TITLE) | MCPI_FIT_BIT(MCPI_F_TYPE) | MCPI_FIT_BIT(MCPI_F_ENUM))) return 0;
+    if (!w || n->nullable || n->null ||
+        !mcpi_fit_only(n, MCPI_FIT_BIT(MCPI_F_TITLE) | MCPI_FIT_BIT(MCPI_F_TYPE) | MCPI_FIT_BIT(MCPI_F_ENUM))) return 0;
     for (v = w->values; v; v = v->next) {
         t = mcpi_fit_type_of_value(v->json);
         if (t == MCPI_T_INTEGER && type == MCPI_T_NUMBER) t = type;
         if (t == MCPI_T_NUMBER && type == MCPI_T_INTEGER) type = t;
-        if (t < MCPI_T_BOOLEAN || t > MCPI_T_STRING || (type && t != type) || !mcpi_fit_value_fits(n->types, v->json)) return 0;
+        if (t < MCPI_T_BOOLEAN || t > MCPI_T_STRING || (type && t != type) || !mcpi_fit_value_fits(n->types, v->json))
+            return 0;
         type = t;
     }
     return type;
@@ -10037,9 +10060,10 @@ static void mcpi_fit_tell_needs(mcpi_fitter *f, mcpi_fit_node *n, const mcpi_fit
     mcpi_fit_note(f, n, "Give %s one of: %s.", one ? "exactly" : "at least", text);
 }
 
-/* The branches of a union as nodes, without those that nothing fits (`types`: those that are allowed beside it; 0: all);
+/* The branches of a union as nodes, without those that nothing fits (`types`: what is allowed beside it; 0: all);
    *null: one was for null. Each is a slot of w. */
-static void mcpi_fit_read_branches(mcpi_fitter *f, mcpi_fit_word *w, const mcpi_fit_union *u, uint32_t types, bool *null)
+static void mcpi_fit_read_branches(mcpi_fitter *f, mcpi_fit_word *w, const mcpi_fit_union *u, uint32_t types,
+                                   bool *null)
 {
     uint32_t own, guess;
     const mcpi_fit_slot *from;
@@ -10050,7 +10074,10 @@ static void mcpi_fit_read_branches(mcpi_fitter *f, mcpi_fit_word *w, const mcpi_
     here.id = u->one ? MCPI_F_ONE_OF : MCPI_F_ANY_OF;
     for (from = u->first; from && !mcpi_fit_stopped(f); from = from->next, here.index++) {
         mcpi_fit_slot *s = NULL;
-        if (f->most && here.index >= f->most) { mcpi_fit_report(f, "branches from the %zth on are left out: the budget is spent", here.index); break; }
+        if (f->most && here.index >= f->most) {
+            mcpi_fit_report(f, "branches from the %zth on are left out: the budget is spent", here.index);
+            break;
+        }
         s = mcpi_fit_clone_slot(f, from);
         if (!s) break;
         mcpi_fit_work(f, 1);
@@ -10073,7 +10100,8 @@ static void mcpi_fit_read_branches(mcpi_fitter *f, mcpi_fit_word *w, const mcpi_
             if (!s->node->types) s->node->types = types;
             mcpi_fit_put_word(f, s->node, MCPI_F_TYPE);
         }
-        if (s->node->never || s->node->clash || (types && own && !mcpi_fit_common_types(types, own)) || !(mcp_json_type(from->all.json) == MCP_JSON_OBJECT ||
+        if (s->node->never || s->node->clash || (types && own && !mcpi_fit_common_types(types, own)) ||
+            !(mcp_json_type(from->all.json) == MCP_JSON_OBJECT ||
                                                   mcp_json_type(from->all.json) == MCP_JSON_BOOL || from->other))
             mcpi_fit_report(f, "nothing fits this branch: it is dropped");
         else if (mcpi_fit_is_null(s->node)) *null = true;
@@ -10111,8 +10139,8 @@ static bool mcpi_fit_join_constants(mcpi_fitter *f, mcpi_fit_node *n, const mcpi
     return true;
 }
 
-/* Sorts out the unions that were read, until there is none, or one whose branches differ: n->branches. What was a second
-   union then belongs to each branch of the first. */
+/* Sorts out the unions that were read, until there is none, or one whose branches differ: n->branches. What was a
+   second union then belongs to each branch of the first. */
 static void mcpi_fit_sort_unions(mcpi_fitter *f, mcpi_fit_node *n)
 {
     while (n->unions && !mcpi_fit_stopped(f)) {
@@ -10148,7 +10176,8 @@ static void mcpi_fit_sort_unions(mcpi_fitter *f, mcpi_fit_node *n)
             rest = n->unions;
             n->unions = n->unions_last = NULL;
             if (u->one && mcpi_fit_cell(f, MCPI_F_ONE_OF) == 'r') mcpi_fit_report(f, "oneOf becomes anyOf");
-            w = mcpi_fit_put_word(f, n, u->one && mcpi_fit_cell(f, MCPI_F_ONE_OF) != 'r' ? MCPI_F_ONE_OF : MCPI_F_ANY_OF);
+            w = mcpi_fit_put_word(f, n, u->one && mcpi_fit_cell(f, MCPI_F_ONE_OF) != 'r' ? MCPI_F_ONE_OF :
+                                  MCPI_F_ANY_OF);
             if (!w) return;
             w->first = branches.first;
             w->last = branches.last;
@@ -10189,7 +10218,8 @@ static mcpi_fit_node *mcpi_fit_branch(mcpi_fitter *f, const mcpi_fit_node *outer
     if (!raw) raw = mcpi_fit_raw(f, s);
     if (raw && outer && !n->types && !raw->types && !raw->kept) {   /* it says of what it speaks */
         n->types = mcpi_fit_guess_type(raw);
-        if (f->strict && !raw->unions && !(raw->has & ~MCPI_FIT_ANNOTATIONS)) mcpi_fit_lose(f, "a value of any type cannot be said", "");
+        if (f->strict && !raw->unions && !(raw->has & ~MCPI_FIT_ANNOTATIONS))
+            mcpi_fit_lose(f, "a value of any type cannot be said", "");
     }
     if (raw) mcpi_fit_merge(f, n, raw, true);
     mcpi_fit_settle(f, n);
@@ -10261,7 +10291,8 @@ static void mcpi_fit_push(mcpi_fitter *f, mcpi_fit_node *n)
         next = s->next;
         s->node = mcpi_fit_branch(f, n->outer, s, s->node);
         if (!s->node) return;
-        if (s->node->never || s->node->clash) mcpi_fit_report(f, "a branch contradicts what stands beside it and is dropped");
+        if (s->node->never || s->node->clash)
+            mcpi_fit_report(f, "a branch contradicts what stands beside it and is dropped");
         else mcpi_fit_append(w, s);
     }
 }
@@ -10317,11 +10348,13 @@ static void mcpi_fit_settle_values(mcpi_fitter *f, mcpi_fit_node *n, bool null_t
 static void mcpi_fit_check_bounds(mcpi_fitter *f, mcpi_fit_node *n)
 {
     static const unsigned char pairs[] = {
-        MCPI_F_MINIMUM, MCPI_F_MAXIMUM, MCPI_F_ABOVE, MCPI_F_MAXIMUM, MCPI_F_MINIMUM, MCPI_F_BELOW, MCPI_F_ABOVE, MCPI_F_BELOW,
+        MCPI_F_MINIMUM, MCPI_F_MAXIMUM, MCPI_F_ABOVE, MCPI_F_MAXIMUM, MCPI_F_MINIMUM, MCPI_F_BELOW, MCPI_F_ABOVE,
+            MCPI_F_BELOW,
         MCPI_F_MIN_LENGTH, MCPI_F_MAX_LENGTH, MCPI_F_MIN_ITEMS, MCPI_F_MAX_ITEMS,
         MCPI_F_MIN_PROPERTIES, MCPI_F_MAX_PROPERTIES, MCPI_F_MIN_CONTAINS, MCPI_F_MAX_CONTAINS
     };
-    uint64_t bounds = MCPI_FIT_BIT(MCPI_F_MAXIMUM) | MCPI_FIT_BIT(MCPI_F_BELOW) | MCPI_FIT_BIT(MCPI_F_MAX_LENGTH) | MCPI_FIT_BIT(MCPI_F_MAX_ITEMS) |
+    uint64_t bounds = MCPI_FIT_BIT(MCPI_F_MAXIMUM) | MCPI_FIT_BIT(MCPI_F_BELOW) |
+                      MCPI_FIT_BIT(MCPI_F_MAX_LENGTH) | MCPI_FIT_BIT(MCPI_F_MAX_ITEMS) |
                       MCPI_FIT_BIT(MCPI_F_MAX_PROPERTIES) | MCPI_FIT_BIT(MCPI_F_MAX_CONTAINS);
     size_t i;
     for (i = 0; i < sizeof pairs && n->has & bounds; i += 2) {
@@ -10366,7 +10399,8 @@ static void mcpi_fit_settle_types(mcpi_fitter *f, mcpi_fit_node *n)
     unsigned guess;
     if (n->never || n->clash) {
         f->odd = true;
-        mcpi_fit_report(f, n->never ? "no value is allowed here: any value" : "its parts contradict each other: any value");
+        mcpi_fit_report(f, n->never ? "no value is allowed here: any value" :
+                        "its parts contradict each other: any value");
         if (n->never) mcpi_fit_note(f, n, "Leave this out.");
         mcpi_fit_clear(n);
         n->never = n->clash = false;
@@ -10396,7 +10430,8 @@ static bool mcpi_fit_must_split(const mcpi_fitter *f, const mcpi_fit_node *n)
     if (n->types < 16) return false;
     if (w && mcpi_fit_cell(f, MCPI_F_ENUM) != 'k') return true;
     if (c == 'o') return mcpi_fit_has_type(n->types, MCPI_T_OBJECT) || mcpi_fit_has_type(n->types, MCPI_T_ARRAY);
-    if (c == 'a') return n->null || mcpi_fit_has_type(n->types, MCPI_T_ARRAY) || n->has & ~(MCPI_FIT_BIT(MCPI_F_TYPE) | MCPI_FIT_BIT(MCPI_F_TITLE) | MCPI_FIT_BIT(MCPI_F_DESCRIPTION));
+    if (c == 'a') return n->null || mcpi_fit_has_type(n->types, MCPI_T_ARRAY)
+        || n->has & ~(MCPI_FIT_BIT(MCPI_F_TYPE) | MCPI_FIT_BIT(MCPI_F_TITLE) | MCPI_FIT_BIT(MCPI_F_DESCRIPTION));
     return c == 'r';
 }
 
@@ -10424,7 +10459,8 @@ static void mcpi_fit_shallow(mcpi_fitter *f, mcpi_fit_node *n, int depth)
                      MCPI_FIT_BIT(MCPI_F_NEEDS_SCHEMA) | MCPI_FIT_BIT(MCPI_F_CONTAINS) | MCPI_FIT_BIT(MCPI_F_NOT) |
                      MCPI_FIT_BIT(MCPI_F_IF) | MCPI_FIT_BIT(MCPI_F_THEN) | MCPI_FIT_BIT(MCPI_F_ELSE);
     if (depth < f->depth_max) return;
-    if (n->branches || n->kept || mcpi_fit_must_split(f, n) || (depth > f->depth_max && mcpi_fit_has_type(n->types, MCPI_T_ARRAY))) {
+    if (n->branches || n->kept || mcpi_fit_must_split(f, n) || (depth > f->depth_max &&
+                                                                mcpi_fit_has_type(n->types, MCPI_T_ARRAY))) {
         if (n->kept && depth == f->depth_max) return;
         mcpi_fit_report(f, "too deep: any value");
         f->cut = true;
@@ -10469,7 +10505,8 @@ static const char *mcpi_fit_say_type(mcpi_fitter *f, const mcpi_fit_slot *s, cha
 }
 
 /* "Range 1..5." for a lower and an upper bound, of which the first that comes tells of both, if both are dropped. */
-static void mcpi_fit_tell_bounds(mcpi_fitter *f, mcpi_fit_node *n, const mcpi_fit_word *w, int low, int high, const char *what)
+static void mcpi_fit_tell_bounds(mcpi_fitter *f, mcpi_fit_node *n, const mcpi_fit_word *w, int low, int high,
+                                 const char *what)
 {
     const mcpi_fit_word *a = mcpi_fit_find(n, low), *b = mcpi_fit_find(n, high), *first;
     char from[48], to[48];
@@ -10491,15 +10528,20 @@ static void mcpi_fit_tell(mcpi_fitter *f, mcpi_fit_node *n, const mcpi_fit_word 
     const mcpi_fit_slot *s = w->first;
     if (f->d.no_notes) return;
     switch (w->id) {
-    case MCPI_F_MINIMUM: case MCPI_F_MAXIMUM: mcpi_fit_tell_bounds(f, n, w, MCPI_F_MINIMUM, MCPI_F_MAXIMUM, "Range"); return;
-    case MCPI_F_MIN_LENGTH: case MCPI_F_MAX_LENGTH: mcpi_fit_tell_bounds(f, n, w, MCPI_F_MIN_LENGTH, MCPI_F_MAX_LENGTH, "Length"); return;
-    case MCPI_F_MIN_ITEMS: case MCPI_F_MAX_ITEMS: mcpi_fit_tell_bounds(f, n, w, MCPI_F_MIN_ITEMS, MCPI_F_MAX_ITEMS, "Items:"); return;
-    case MCPI_F_MIN_PROPERTIES: case MCPI_F_MAX_PROPERTIES: mcpi_fit_tell_bounds(f, n, w, MCPI_F_MIN_PROPERTIES, MCPI_F_MAX_PROPERTIES, "Properties:"); return;
+    case MCPI_F_MINIMUM: case MCPI_F_MAXIMUM:
+        mcpi_fit_tell_bounds(f, n, w, MCPI_F_MINIMUM, MCPI_F_MAXIMUM, "Range"); return;
+    case MCPI_F_MIN_LENGTH: case MCPI_F_MAX_LENGTH:
+        mcpi_fit_tell_bounds(f, n, w, MCPI_F_MIN_LENGTH, MCPI_F_MAX_LENGTH, "Length"); return;
+    case MCPI_F_MIN_ITEMS: case MCPI_F_MAX_ITEMS:
+        mcpi_fit_tell_bounds(f, n, w, MCPI_F_MIN_ITEMS, MCPI_F_MAX_ITEMS, "Items:"); return;
+    case MCPI_F_MIN_PROPERTIES: case MCPI_F_MAX_PROPERTIES:
+        mcpi_fit_tell_bounds(f, n, w, MCPI_F_MIN_PROPERTIES, MCPI_F_MAX_PROPERTIES, "Properties:"); return;
     case MCPI_F_ABOVE: mcpi_fit_note(f, n, "Over %s.", mcpi_fit_excerpt(w->json, text, sizeof text)); return;
     case MCPI_F_BELOW: mcpi_fit_note(f, n, "Under %s.", mcpi_fit_excerpt(w->json, text, sizeof text)); return;
     case MCPI_F_MULTIPLE: mcpi_fit_note(f, n, "Multiple of %s.", mcpi_fit_excerpt(w->json, text, sizeof text)); return;
     case MCPI_F_UNIQUE: mcpi_fit_note(f, n, "No duplicates."); return;
-    case MCPI_F_PATTERN: mcpi_fit_note(f, n, "Pattern: %.*s", w->json->n < 1000 ? (int)w->json->n : 1000, w->json->u.text); return;
+    case MCPI_F_PATTERN:
+        mcpi_fit_note(f, n, "Pattern: %.*s", w->json->n < 1000 ? (int)w->json->n : 1000, w->json->u.text); return;
     case MCPI_F_FORMAT: mcpi_fit_note(f, n, "Format: %s.", w->json->u.text); return;
     case MCPI_F_ENCODING: mcpi_fit_note(f, n, "Encoding: %s.", w->json->u.text); return;
     case MCPI_F_MEDIA: mcpi_fit_note(f, n, "Content: %s.", w->json->u.text); return;
@@ -10509,7 +10551,8 @@ static void mcpi_fit_tell(mcpi_fitter *f, mcpi_fit_node *n, const mcpi_fit_word 
         return;
     case MCPI_F_EXAMPLE: mcpi_fit_note(f, n, "Example: %s.", mcpi_fit_excerpt(w->json, text, sizeof text)); return;
     case MCPI_F_EXAMPLES:
-        if (w->json->n) mcpi_fit_note(f, n, "Example: %s.", mcpi_fit_excerpt(mcp_json_first(w->json), text, sizeof text));
+        if (w->json->n) mcpi_fit_note(f, n, "Example: %s.", mcpi_fit_excerpt(mcp_json_first(w->json), text,
+                                                                             sizeof text));
         return;
     case MCPI_F_ENUM: {
         mcpi_said t;
@@ -10548,8 +10591,9 @@ static void mcpi_fit_tell(mcpi_fitter *f, mcpi_fit_node *n, const mcpi_fit_word 
                           mcpi_fit_excerpt(s->all.json, type, sizeof type));
         return;
     case MCPI_F_NAMES: case MCPI_F_NOT: case MCPI_F_CONTAINS: case MCPI_F_IF: case MCPI_F_THEN: case MCPI_F_ELSE:
-        if (!s || (w->id == MCPI_F_NAMES && mcp_json_size(s->all.json) < 2)) return;    /* {"type": "string"} says nothing */
-        mcpi_fit_note(f, n, "%s: %s.", w->id == MCPI_F_NAMES ? "Keys" : w->id == MCPI_F_NOT ? "Not" : w->id == MCPI_F_IF ? "If" :
+        if (!s || (w->id == MCPI_F_NAMES && mcp_json_size(s->all.json) < 2)) return;    /* of strings: nothing new */
+        mcpi_fit_note(f, n, "%s: %s.", w->id == MCPI_F_NAMES ? "Keys" : w->id == MCPI_F_NOT ? "Not" :
+                      w->id == MCPI_F_IF ? "If" :
                       w->id == MCPI_F_THEN ? "Then" : w->id == MCPI_F_ELSE ? "Else" : "Contains",
                       mcpi_fit_excerpt(s->all.json, text, sizeof text));
         return;
@@ -10560,7 +10604,8 @@ static void mcpi_fit_tell(mcpi_fitter *f, mcpi_fit_node *n, const mcpi_fit_word 
 /* A pattern: malformed ones never stay. */
 static bool mcpi_fit_keeps_pattern(const mcpi_fitter *f, const mcp_json *v)
 {
-    unsigned traits = mcpi_pattern_traits(v->u.text, v->n), odd = MCPI_PATTERN_LOOK_AROUND | MCPI_PATTERN_BACK_REFERENCE |
+    unsigned traits = mcpi_pattern_traits(v->u.text, v->n),
+        odd = MCPI_PATTERN_LOOK_AROUND | MCPI_PATTERN_BACK_REFERENCE |
         MCPI_PATTERN_UNICODE_CLASS | MCPI_PATTERN_NAMED_GROUP;
     char c = mcpi_fit_cell(f, MCPI_F_PATTERN);
     if (traits & MCPI_PATTERN_MALFORMED || c == 'n' || c == 'x') return false;
@@ -10641,7 +10686,8 @@ static bool mcpi_fit_keeps_default(const mcpi_fitter *f, const mcpi_fit_node *n,
 {
     const mcpi_fit_word *w = mcpi_fit_find(n, MCPI_F_ENUM);
     char c = mcpi_fit_cell(f, MCPI_F_DEFAULT);
-    if (mcp_json_type(v) == MCP_JSON_NULL && ((n->types && !n->null && n->types != MCPI_T_NULL) || mcpi_fit_cell(f, MCPI_F_NULLS) == 'u'))
+    if (mcp_json_type(v) == MCP_JSON_NULL && ((n->types && !n->null && n->types != MCPI_T_NULL) ||
+                                              mcpi_fit_cell(f, MCPI_F_NULLS) == 'u'))
         return false;
     if (c != 'r') return c == 'k';
     if (mcp_json_type(v) == MCP_JSON_NULL) return n->null || n->types == MCPI_T_NULL;
@@ -10654,7 +10700,8 @@ static char mcpi_fit_judge(mcpi_fitter *f, mcpi_fit_node *n, mcpi_fit_word *w)
     char c = mcpi_fit_cell(f, w->id);
     const mcp_json *v = w->json;
     switch (w->id) {
-    case MCPI_F_TYPE: case MCPI_F_DESCRIPTION: case MCPI_F_PROPERTIES: case MCPI_F_REQUIRED: case MCPI_F_ANY_OF: case MCPI_F_ONE_OF:
+    case MCPI_F_TYPE: case MCPI_F_DESCRIPTION: case MCPI_F_PROPERTIES: case MCPI_F_REQUIRED: case MCPI_F_ANY_OF:
+        case MCPI_F_ONE_OF:
     case MCPI_F_TUPLE: case MCPI_F_ITEMS: case MCPI_F_NULLABLE:
         return 'k';                         /* these have been seen to, or will be */
     case MCPI_F_ENUM:
@@ -10665,16 +10712,20 @@ static char mcpi_fit_judge(mcpi_fitter *f, mcpi_fit_node *n, mcpi_fit_word *w)
         v = w->first->all.json;
         if (w->first->all.next || !(mcp_json_type(v) == MCP_JSON_BOOL || !mcp_json_size(v))) return c;
         c = mcpi_fit_cell(f, MCPI_F_OPEN);
-        if (c == 't' || (c == 'k' && mcp_json_type(v) == MCP_JSON_BOOL) || (c == 'k' && mcpi_fit_cell(f, MCPI_F_ANYTHING) != 'k')) { w->json = v; c = 'k'; }
+        if (c == 't' || (c == 'k' && mcp_json_type(v) == MCP_JSON_BOOL) ||
+            (c == 'k' && mcpi_fit_cell(f, MCPI_F_ANYTHING) != 'k')) { w->json = v; c = 'k'; }
         if (c == 'n') { mcpi_fit_note(f, n, "Other keys are allowed."); c = 'x'; }
         return c;
     case MCPI_F_PATTERN: return mcpi_fit_keeps_pattern(f, v) ? 'k' : c == 'x' ? 'x' : 'n';
     case MCPI_F_FORMAT: return mcpi_fit_keeps_format(f, n, v) ? 'k' : 'n';
     case MCPI_F_MINIMUM: case MCPI_F_MAXIMUM: return c != 'd' ? c : mcpi_fit_in_double(v) ? 'k' : 'n';
-    case MCPI_F_ABOVE: case MCPI_F_BELOW: return c != 'r' ? c : mcpi_fit_include_bound(f, n, w) ? w->id == MCPI_F_ABOVE || w->id == MCPI_F_BELOW ? 'x' : 'k' : 'n';
+    case MCPI_F_ABOVE: case MCPI_F_BELOW:
+        return c != 'r' ? c : mcpi_fit_include_bound(f, n, w) ? w->id == MCPI_F_ABOVE || w->id == MCPI_F_BELOW ? 'x' :
+            'k' : 'n';
     case MCPI_F_MIN_LENGTH: case MCPI_F_MAX_LENGTH: case MCPI_F_MIN_ITEMS: case MCPI_F_MAX_ITEMS:
         return c != 'c' ? c : mcp_json_num(v, 0) <= 1000 ? 'k' : 'n';
-    case MCPI_F_DEFAULT: return mcpi_fit_keeps_default(f, n, v) ? 'k' : mcp_json_type(v) == MCP_JSON_NULL || c == 'x' ? 'x' : 'n';
+    case MCPI_F_DEFAULT:
+        return mcpi_fit_keeps_default(f, n, v) ? 'k' : mcp_json_type(v) == MCP_JSON_NULL || c == 'x' ? 'x' : 'n';
     default: return c;
     }
 }
@@ -10682,8 +10733,9 @@ static char mcpi_fit_judge(mcpi_fitter *f, mcpi_fit_node *n, mcpi_fit_word *w)
 /* Applies the table to all keywords of the node. At the root no keyword stays that combines schemas. */
 static void mcpi_fit_apply(mcpi_fitter *f, mcpi_fit_node *n)
 {
-    const uint64_t never_top = MCPI_FIT_BIT(MCPI_F_NOT) | MCPI_FIT_BIT(MCPI_F_IF) | MCPI_FIT_BIT(MCPI_F_THEN) | MCPI_FIT_BIT(MCPI_F_ELSE) |
-                               MCPI_FIT_BIT(MCPI_F_NEEDS) | MCPI_FIT_BIT(MCPI_F_NEEDS_SCHEMA) | MCPI_FIT_BIT(MCPI_F_ENUM);
+    const uint64_t never_top = MCPI_FIT_BIT(MCPI_F_NOT) | MCPI_FIT_BIT(MCPI_F_IF) | MCPI_FIT_BIT(MCPI_F_THEN) |
+                               MCPI_FIT_BIT(MCPI_F_ELSE) | MCPI_FIT_BIT(MCPI_F_NEEDS) |
+                               MCPI_FIT_BIT(MCPI_F_NEEDS_SCHEMA) | MCPI_FIT_BIT(MCPI_F_ENUM);
     char beside = n->branches ? mcpi_fit_cell(f, MCPI_F_BESIDE) : 'k';
     mcpi_fit_word *w;
     uint64_t gone = 0;
@@ -10756,7 +10808,8 @@ static void mcpi_fit_learn_key(mcpi_fitter *f, const mcp_json *k)
         if (e->json->n == k->n && memcmp(e->json->u.text, k->u.text, k->n) == 0) return;
     mcpi_fit_index_add(f, &f->keys, hash, NULL, k, NULL);
     if (!mcpi_fit_legal_key(f, k->u.text, k->n))
-        mcpi_fit_index_add(f, &f->wishes, mcpi_hash(to, mcpi_fit_clean_key(f, k->u.text, k->n, true, to)), NULL, k, NULL);
+        mcpi_fit_index_add(f, &f->wishes, mcpi_hash(to, mcpi_fit_clean_key(f, k->u.text, k->n, true, to)), NULL, k,
+                           NULL);
 }
 
 /* Learns all names of the document, legal ones, and what the others would like to become. */
@@ -10784,7 +10837,8 @@ static bool mcpi_fit_key_taken(mcpi_fitter *f, const char *to, size_t n, const c
         if (strcmp((const char *)e->value, to) == 0) return true;
     for (e = mcpi_fit_lookup(&f->wishes, hash); e; e = mcpi_fit_lookup_next(e)) {
         if (e->json->n == key_len && memcmp(e->json->u.text, key, key_len) == 0) continue;
-        if (mcpi_fit_clean_key(f, e->json->u.text, e->json->n, true, other) == n && memcmp(other, to, n) == 0) return true;
+        if (mcpi_fit_clean_key(f, e->json->u.text, e->json->n, true, other) == n && memcmp(other, to, n) == 0)
+            return true;
     }
     return false;
 }
@@ -10818,7 +10872,8 @@ static const char *mcpi_fit_sent_key(mcpi_fitter *f, const char *key, size_t n)
         }
     }
     for (e = mcpi_fit_lookup(&f->keys, at); e; e = mcpi_fit_lookup_next(e))
-        if (e->json->n == n && memcmp(e->json->u.text, key, n) == 0) { mcpi_fit_index_add(f, &f->renamed, at, NULL, e->json, to); break; }
+        if (e->json->n == n && memcmp(e->json->u.text, key, n) == 0)
+            { mcpi_fit_index_add(f, &f->renamed, at, NULL, e->json, to); break; }
     mcpi_fit_index_add(f, &f->sent, mcpi_hash(to, len), NULL, NULL, to);
     mcpi_fit_report(f, "property %.*s is sent as %s", n < 60 ? (int)n : 60, key, to);
     f->changed = true;
@@ -10942,7 +10997,8 @@ static void mcpi_fit_finish_branches(mcpi_fitter *f, mcpi_fit_node *n, int depth
         if (!s->node->done) mcpi_fit_child(f, s, w->id, index, depth + 1);
         b = s->node;
         if (mcpi_fit_stopped(f)) return;
-        if (b->branches && b->has == MCPI_FIT_BIT(MCPI_F_ANY_OF) && w->id == MCPI_F_ANY_OF && !b->note_len && !b->wrapped) {
+        if (b->branches && b->has == MCPI_FIT_BIT(MCPI_F_ANY_OF) && w->id == MCPI_F_ANY_OF && !b->note_len &&
+            !b->wrapped) {
             mcpi_fit_slot *inner = b->branches->first, *after = next, *last = NULL, *follows;
             for (next = NULL; inner; inner = follows) {
                 follows = inner->next;
@@ -11015,7 +11071,8 @@ static void mcpi_fit_finish_required(mcpi_fitter *f, mcpi_fit_node *n, bool in_p
         }
         if (!s && n->in_place) f->cut = true;
         if (s && !s->needed) { s->needed = true; mcpi_fit_append_value(f, w, v->json, s); }
-        else mcpi_fit_report(f, "required names %.*s %s", len < 60 ? (int)len : 60, key, s ? "twice" : "which is no property");
+        else mcpi_fit_report(f, "required names %.*s %s", len < 60 ? (int)len : 60, key, s ? "twice" :
+                             "which is no property");
     }
     if (!w->n) mcpi_fit_drop(n, MCPI_FIT_BIT(MCPI_F_REQUIRED));
 }
@@ -11049,7 +11106,8 @@ static void mcpi_fit_finish_needs(mcpi_fit_node *n, const mcpi_fit_word *p)
     w->n = 0;
     for (; s; s = next) {
         next = s->next;
-        if (mcp_json_type(s->all.json) == MCP_JSON_ARRAY && mcpi_fit_slot_of(p, s->key, s->key_len)) mcpi_fit_append(w, s);
+        if (mcp_json_type(s->all.json) == MCP_JSON_ARRAY && mcpi_fit_slot_of(p, s->key, s->key_len))
+            mcpi_fit_append(w, s);
     }
     if (!w->n) mcpi_fit_drop(n, MCPI_FIT_BIT(MCPI_F_NEEDS));
 }
@@ -11160,15 +11218,18 @@ static void mcpi_fit_finish_words(mcpi_fitter *f, mcpi_fit_node *n, int depth)
         mcpi_fit_slot *s;
         size_t index = 0;
         bool list = w->id == MCPI_F_TUPLE;
-        if (w->id == MCPI_F_PROPERTIES || w->id == MCPI_F_ANY_OF || w->id == MCPI_F_ONE_OF || w->id == MCPI_F_NEEDS) continue;
+        if (w->id == MCPI_F_PROPERTIES || w->id == MCPI_F_ANY_OF || w->id == MCPI_F_ONE_OF || w->id == MCPI_F_NEEDS)
+            continue;
         if (w->id == MCPI_F_MORE && w->json) continue;
         for (s = w->first; s && !mcpi_fit_stopped(f); s = s->next, index++) {
-            if (w->id == MCPI_F_ITEMS && mcp_json_type(s->all.json) == MCP_JSON_BOOL && MCPI_FIT_HAS(n, TUPLE)) continue;
+            if (w->id == MCPI_F_ITEMS && mcp_json_type(s->all.json) == MCP_JSON_BOOL && MCPI_FIT_HAS(n, TUPLE))
+                continue;
             cut = f->cut;
             f->cut = false;
             if (!s->node) s->node = mcpi_fit_raw(f, s);
             if (s->node && w->id == MCPI_F_NAMES && !s->node->kept) {    /* names are strings */
-                uint32_t types = s->node->types ? s->node->types : mcpi_fit_types_of_values(mcpi_fit_find(s->node, MCPI_F_ENUM));
+                uint32_t types = s->node->types ? s->node->types :
+                    mcpi_fit_types_of_values(mcpi_fit_find(s->node, MCPI_F_ENUM));
                 mcpi_fit_drop_strangers(f, s->node, MCPI_T_STRING);
                 if (s->node->never || s->node->clash || (types && !mcpi_fit_has_type(types, MCPI_T_STRING)))
                     gone |= MCPI_FIT_BIT(MCPI_F_NAMES);
@@ -11182,10 +11243,14 @@ static void mcpi_fit_finish_words(mcpi_fitter *f, mcpi_fit_node *n, int depth)
             mcpi_fit_child(f, s, w->id, list ? index : MCP_NTS, depth + 1);
             if ((w->id == MCPI_F_NOT || w->id == MCPI_F_IF || w->id == MCPI_F_CONTAINS) && s->node &&
                 f->cut) gone |= MCPI_FIT_BIT(w->id);
-            if ((w->id == MCPI_F_NOT || w->id == MCPI_F_NAMES) && s->node && !s->node->has && !s->node->types) gone |= MCPI_FIT_BIT(w->id);
+            if ((w->id == MCPI_F_NOT || w->id == MCPI_F_NAMES) && s->node && !s->node->has && !s->node->types)
+                gone |= MCPI_FIT_BIT(w->id);
+            if (w->id == MCPI_F_NAMES && s->node && s->node->types && !mcpi_fit_has_type(s->node->types, MCPI_T_STRING))
+                gone |= MCPI_FIT_BIT(w->id);
             if (gone & MCPI_FIT_BIT(w->id)) {
                 if (w->id == MCPI_F_IF) gone |= MCPI_FIT_BIT(MCPI_F_THEN) | MCPI_FIT_BIT(MCPI_F_ELSE);
-                if (w->id == MCPI_F_CONTAINS) gone |= MCPI_FIT_BIT(MCPI_F_MIN_CONTAINS) | MCPI_FIT_BIT(MCPI_F_MAX_CONTAINS);
+                if (w->id == MCPI_F_CONTAINS)
+                    gone |= MCPI_FIT_BIT(MCPI_F_MIN_CONTAINS) | MCPI_FIT_BIT(MCPI_F_MAX_CONTAINS);
                 mcpi_fit_report(f, "%s cannot be said whole and is dropped", mcpi_fit_name(w->id));
             }
             f->cut |= cut;
@@ -11266,7 +11331,7 @@ static void mcpi_fit_finish_kept(mcpi_fitter *f, mcpi_fit_node *n)
     } else mcpi_fit_drop(n, ~(MCPI_FIT_BIT(MCPI_F_TITLE) | MCPI_FIT_BIT(MCPI_F_DESCRIPTION)));
 }
 
-/* What strictness allows in all: values of enum and their length, https://platform.openai.com/docs/guides/structured-outputs */
+/* What strictness allows in all, https://platform.openai.com/docs/guides/structured-outputs */
 static void mcpi_fit_count_strict(mcpi_fitter *f, const mcpi_fit_node *n)
 {
     const mcpi_fit_word *w = mcpi_fit_find(n, MCPI_F_ENUM);
@@ -11275,7 +11340,8 @@ static void mcpi_fit_count_strict(mcpi_fitter *f, const mcpi_fit_node *n)
     for (v = w ? w->values : NULL; v; v = v->next) if (mcpi_has_text(v->json)) bytes += v->json->n;
     f->strict_values += w ? w->n : 0;
     f->strict_names += bytes;
-    if (f->strict_values > 1000 || f->strict_names > 120000 || f->strict_properties > 5000 || (w && w->n > 250 && bytes > 15000)) {
+    if (f->strict_values > 1000 || f->strict_names > 120000 || f->strict_properties > 5000 ||
+        (w && w->n > 250 && bytes > 15000)) {
         mcpi_fit_lose(f, "over the size that strictness allows", "");
     }
 }
@@ -11315,9 +11381,11 @@ again:
         if (mcpi_fit_few_branches(f, n, n->outer) && ++rounds < 8) goto again;
     }
     mcpi_fit_apply(f, n);
-    if (mcpi_fit_has_type(n->types, MCPI_T_OBJECT) || MCPI_FIT_HAS(n, PROPERTIES) || MCPI_FIT_HAS(n, REQUIRED) || MCPI_FIT_HAS(n, NEEDS))
+    if (mcpi_fit_has_type(n->types, MCPI_T_OBJECT) || MCPI_FIT_HAS(n, PROPERTIES) || MCPI_FIT_HAS(n, REQUIRED) ||
+        MCPI_FIT_HAS(n, NEEDS))
         mcpi_fit_finish_object(f, n, depth);
-    if (mcpi_fit_has_type(n->types, MCPI_T_ARRAY) || MCPI_FIT_HAS(n, ITEMS) || MCPI_FIT_HAS(n, TUPLE)) mcpi_fit_finish_array(f, n);
+    if (mcpi_fit_has_type(n->types, MCPI_T_ARRAY) || MCPI_FIT_HAS(n, ITEMS) || MCPI_FIT_HAS(n, TUPLE))
+        mcpi_fit_finish_array(f, n);
     mcpi_fit_finish_words(f, n, depth);
     mcpi_fit_finish_anything(f, n);
     if (n->kept) mcpi_fit_finish_kept(f, n);
@@ -11331,8 +11399,9 @@ again:
     if (f->plain && depth > 1) {
         n->note_len = 0;
         n->description = NULL;
-        mcpi_fit_drop(n, ~(MCPI_FIT_BIT(MCPI_F_TYPE) | MCPI_FIT_BIT(MCPI_F_NULLABLE) | MCPI_FIT_BIT(MCPI_F_ITEMS) | MCPI_FIT_BIT(MCPI_F_ANY_OF) |
-                           MCPI_FIT_BIT(MCPI_F_PROPERTIES) | MCPI_FIT_BIT(MCPI_F_REQUIRED) | MCPI_FIT_BIT(MCPI_F_MORE)));
+        mcpi_fit_drop(n, ~(MCPI_FIT_BIT(MCPI_F_TYPE) | MCPI_FIT_BIT(MCPI_F_NULLABLE) | MCPI_FIT_BIT(MCPI_F_ITEMS) |
+                           MCPI_FIT_BIT(MCPI_F_ANY_OF) | MCPI_FIT_BIT(MCPI_F_PROPERTIES) |
+                           MCPI_FIT_BIT(MCPI_F_REQUIRED) | MCPI_FIT_BIT(MCPI_F_MORE)));
     }
     mcpi_fit_open(n, false);
     n->done = true;
@@ -11351,7 +11420,8 @@ static void mcpi_fit_tell_variants(mcpi_fitter *f, mcpi_fit_node *n, const mcpi_
     bool any = false;
     t.buf = text; t.cap = sizeof text; t.len = 0; t.full = false;
     for (s = variants->first; s && !t.full; s = s->next) {
-        const mcpi_fit_word *w = mcpi_fit_find(s->node, MCPI_F_REQUIRED), *p = mcpi_fit_find(s->node, MCPI_F_PROPERTIES);
+        const mcpi_fit_word *w = mcpi_fit_find(s->node, MCPI_F_REQUIRED),
+            *p = mcpi_fit_find(s->node, MCPI_F_PROPERTIES);
         const mcpi_fit_value *v;
         bool first = true;
         mcpi_say_bytes(&t, s == variants->first ? "(" : " | (", s == variants->first ? 1 : 4);
@@ -11362,7 +11432,8 @@ static void mcpi_fit_tell_variants(mcpi_fitter *f, mcpi_fit_node *n, const mcpi_
             if (!is && all && all->needed) continue;
             if (!first) mcpi_say_bytes(&t, ", ", 2);
             mcpi_say_string(&t, v->json->u.text, 40);
-            if (mcp_json_type(is) == MCP_JSON_STRING) { mcpi_say_bytes(&t, " ", 1); mcpi_say_string(&t, is->u.text, 40); }
+            if (mcp_json_type(is) == MCP_JSON_STRING)
+                { mcpi_say_bytes(&t, " ", 1); mcpi_say_string(&t, is->u.text, 40); }
             first = false;
             any = true;
         }
@@ -11373,8 +11444,8 @@ static void mcpi_fit_tell_variants(mcpi_fitter *f, mcpi_fit_node *n, const mcpi_
     if (any) mcpi_fit_note(f, n, "Variants: %s.", text);
 }
 
-/* One property of a variant: a new one of the root, or one more form of one that is there. `round` tells properties that
-   came with this union from older ones, which hold at the same time. */
+/* One property of a variant: a new one of the root, or one more form of one that is there. `round` tells properties
+   that came with this union from older ones, which hold at the same time. */
 static void mcpi_fit_fold_property(mcpi_fitter *f, mcpi_fit_word *p, const mcpi_fit_slot *own, uint32_t round)
 {
     mcpi_fit_slot *s = mcpi_fit_slot_of(p, own->key, own->key_len), *more, *last;
@@ -11393,7 +11464,8 @@ static void mcpi_fit_fold_property(mcpi_fitter *f, mcpi_fit_word *p, const mcpi_
         if (!more) return;
         mcpi_fit_conjoin(f, more, own);
     } else {
-        if (!s->all.next && !own->other && !own->all.next && mcpi_fit_same(s->all.json, own->all.json)) { s->count++; return; }
+        if (!s->all.next && !own->other && !own->all.next && mcpi_fit_same(s->all.json, own->all.json))
+            { s->count++; return; }
         more = mcpi_fit_clone_slot(f, own);
         if (!more) return;
     }
@@ -11415,16 +11487,20 @@ static void mcpi_fit_fold_variants(mcpi_fitter *f, mcpi_fit_node *n, mcpi_fit_wo
     if (!p) return;
     for (s = variants->first; s && !mcpi_fit_stopped(f); s = s->next) {
         w = mcpi_fit_find(s->node, MCPI_F_PROPERTIES);
-        for (own = w ? w->first : NULL; own && !mcpi_fit_stopped(f); own = own->next) mcpi_fit_fold_property(f, p, own, round);
+        for (own = w ? w->first : NULL; own && !mcpi_fit_stopped(f); own = own->next)
+            mcpi_fit_fold_property(f, p, own, round);
         w = mcpi_fit_find(s->node, MCPI_F_MORE);
         closed &= w && !w->first;
         for (w = s->node->words; w; w = w->next)
-            if (w->id != MCPI_F_PROPERTIES && w->id != MCPI_F_REQUIRED && w->id != MCPI_F_TYPE && w->id != MCPI_F_MORE &&
-                !(MCPI_FIT_ANNOTATIONS >> w->id & 1)) mcpi_fit_report(f, "%s of a variant is dropped", mcpi_fit_name(w->id));
+            if (w->id != MCPI_F_PROPERTIES && w->id != MCPI_F_REQUIRED && w->id != MCPI_F_TYPE &&
+                w->id != MCPI_F_MORE &&
+                !(MCPI_FIT_ANNOTATIONS >> w->id & 1)) mcpi_fit_report(f, "%s of a variant is dropped",
+                                                                      mcpi_fit_name(w->id));
     }
     for (s = p->first; s; s = s->next) {                    /* the forms of a property become alternatives */
         if (s->forms && s->round != round) {                /* it was there before: only if all variants narrow it */
-            if (s->count == variants->n) { s->all = s->forms->all; s->last = s->forms->last; s->other = s->forms->other; }
+            if (s->count == variants->n)
+                { s->all = s->forms->all; s->last = s->forms->last; s->other = s->forms->other; }
             if (s->last == &s->forms->all) s->last = &s->all;
         } else if (s->forms) {
             for (own = s; own->other; own = own->other) { }
@@ -11527,19 +11603,19 @@ static mcpi_fit_node *mcpi_fit_tree(mcpi_fitter *f, bool *wrap)
         mcpi_fit_absorb(f, n, &src);
         mcpi_fit_settle(f, n);
         mcpi_fit_open(n, true);
-        types = MCPI_FIT_HAS(n, PROPERTIES) ? 0 : n->types;     /* without a type, or with properties, it is an object */
+        types = MCPI_FIT_HAS(n, PROPERTIES) ? 0 : n->types;     /* with properties, or no type, it is an object */
         if (types && types != MCPI_T_NULL && !mcpi_fit_has_type(types, MCPI_T_OBJECT)) object = false;
         mcpi_fit_check_closed(f, n);
         if (object && !mcpi_fit_fold(f, n, 0) && !MCPI_FIT_HAS(n, PROPERTIES) && !n->types) object = false;
         mcpi_fit_open(n, false);
         if (!object && !mcpi_fit_stopped(f)) { *wrap = true; return NULL; }
-        if (MCPI_FIT_HAS(n, ENUM)) { mcpi_fit_tell(f, n, mcpi_fit_find(n, MCPI_F_ENUM)); mcpi_fit_drop(n, MCPI_FIT_BIT(MCPI_F_ENUM)); }
+        if (MCPI_FIT_HAS(n, ENUM))
+            { mcpi_fit_tell(f, n, mcpi_fit_find(n, MCPI_F_ENUM)); mcpi_fit_drop(n, MCPI_FIT_BIT(MCPI_F_ENUM)); }
         if (n->never || n->clash) {
             mcpi_fit_report(f, "no value fits the schema: its constraints are dropped");
             n->never = n->clash = false;
         }
-    } else mcpi_fit_report(f, mcp_json_type(f->root) == MCP_JSON_NULL ? "there is no schema: an object without properties"
-                                                                     : "this is no object schema: an object without properties");
+    } else mcpi_fit_report(f, "there is no object schema: an object without properties");
     n->types = MCPI_T_OBJECT;
     n->null = n->nullable = false;
     if (!mcpi_fit_stopped(f)) mcpi_fit_finish(f, n, 1);
@@ -11585,8 +11661,8 @@ static bool mcpi_fit_joins(uint32_t c)
     return false;
 }
 
-/* How many bytes of a text to keep so that it has at most `most` code points with an ellipsis behind it (0: all): cut at
-   the end of a sentence or of a word if there is one in the last fifth, and never inside of a character. */
+/* How many bytes of a text to keep so that it has at most `most` code points with an ellipsis behind it: cut at the end
+   of a sentence or of a word if there is one in the last fifth, and never inside of a character. */
 static size_t mcpi_text_cut(const char *s, size_t n, size_t most)
 {
     const char *p = s, *end = s + n, *at, *word = NULL, *sentence = NULL;
@@ -11594,7 +11670,7 @@ static size_t mcpi_text_cut(const char *s, size_t n, size_t most)
     uint32_t c, before = 0;
     while (p < end && count <= most) { mcpi_utf8_take(&p, end); count++; }
     if (count <= most) return n;
-    for (p = at = s, count = 0; p < end && count < most; count++) {     /* `at`: the last border at which it may be cut */
+    for (p = at = s, count = 0; p < end && count < most; count++) {     /* `at`: where it may be cut */
         const char *here = p;
         c = mcpi_utf8_take(&p, end);
         if (!mcpi_fit_joins(c) && before != 0x200D) {
@@ -11623,11 +11699,12 @@ static void mcpi_fit_write_description(mcpi_fitter *f, mcp_writer *out, const mc
     if (n->note_len) while (len && mcpi_is_blank(n->description[len - 1])) len--;
     p = text = (char *)mcp_arena_alloc(f->arena, len + n->note_len + 8);
     if (!text) { f->no_memory = true; return; }
-    keep = most && len ? mcpi_text_cut(n->description, len, most > notes + 2 ? most - notes - (notes ? 2 : 0) : 1) : len;
+    keep = most && len ? mcpi_text_cut(n->description, len, most > notes + 2 ? most - notes - (notes ? 2 : 0) : 1) :
+        len;
     if (keep) memcpy(p, n->description, keep);
     p += keep;
-    if (keep < len) { memcpy(p, MCPI_FIT_ELLIPSIS, 3); p += 3; }
-    else if (len && n->note_len && mcpi_fit_legal_char('i', p[-1])) *p++ = '.';
+    if (keep < len && (keep || !n->note_len)) { memcpy(p, MCPI_FIT_ELLIPSIS, 3); p += 3; }
+    else if (len && keep == len && n->note_len && mcpi_fit_legal_char('i', p[-1])) *p++ = '.';
     if (n->note_len && p != text) *p++ = ' ';
     if (n->note_len) memcpy(p, n->note, n->note_len);
     p += n->note_len;
@@ -11691,7 +11768,8 @@ static void mcpi_fit_write_word(mcpi_fitter *f, mcp_writer *out, const mcpi_fit_
     case MCPI_F_TYPE: mcpi_fit_write_types(out, n->types); break;
     case MCPI_F_DESCRIPTION: mcpi_fit_write_description(f, out, n); break;
     case MCPI_F_ENUM:
-        if (n->constant && w->n == 1 && mcpi_fit_cell(f, MCPI_F_CONST) == 'k') { mcp_put_json(out, "const", w->values->json); break; }
+        if (n->constant && w->n == 1 && mcpi_fit_cell(f, MCPI_F_CONST) == 'k')
+            { mcp_put_json(out, "const", w->values->json); break; }
         mcp_put_array(out, name);
         for (v = w->values; v; v = v->next) mcp_put_json(out, NULL, v->json);
         mcp_put_end(out);
@@ -11715,10 +11793,12 @@ static void mcpi_fit_write_word(mcpi_fitter *f, mcp_writer *out, const mcpi_fit_
         break;
     case MCPI_F_MORE:
         if (!w->first) mcp_put_bool(out, name, false);
-        else if (w->json || (mcpi_fit_cell(f, MCPI_F_ANYTHING) != 'k' && mcpi_fit_is_any(w->first->node))) mcp_put_bool(out, name, true);
+        else if (w->json || (mcpi_fit_cell(f, MCPI_F_ANYTHING) != 'k' &&
+                             mcpi_fit_is_any(w->first->node))) mcp_put_bool(out, name, true);
         else mcpi_fit_write_place(f, out, w->first, name);
         break;
-    case MCPI_F_ITEMS: case MCPI_F_NAMES: case MCPI_F_CONTAINS: case MCPI_F_NOT: case MCPI_F_IF: case MCPI_F_THEN: case MCPI_F_ELSE:
+    case MCPI_F_ITEMS: case MCPI_F_NAMES: case MCPI_F_CONTAINS: case MCPI_F_NOT: case MCPI_F_IF: case MCPI_F_THEN:
+        case MCPI_F_ELSE:
         mcpi_fit_write_place(f, out, w->first, name);
         break;
     default: mcp_put_json(out, name, w->json); break;
@@ -11920,7 +12000,7 @@ static const mcpi_undo *mcpi_undo_pick(const mcpi_undo *u, const mcp_json *v)
         int left = MCPI_UNDO_BRANCHES;
         for (u = link->undo; (link = link->next) != NULL && left--;) {
             score = mcpi_undo_score(link->undo, v, nested);
-            if (score >= most) { most = score; u = link->undo; }    /* the list is in reverse: of equals the first one */
+            if (score >= most) { most = score; u = link->undo; }    /* the list is in reverse */
         }
     }
     return u;
@@ -11940,9 +12020,11 @@ static void mcpi_undo_string(mcp_writer *out, const char *key, const mcp_json *v
 }
 
 /* A property, as the branch knows it, or else what stands beside the branches. */
-static const mcpi_undo_member *mcpi_undo_member_of(const mcpi_undo *branch, const mcpi_undo *outer, const char *key, size_t len)
+static const mcpi_undo_member *mcpi_undo_member_of(const mcpi_undo *branch, const mcpi_undo *outer, const char *key,
+                                                   size_t len)
 {
-    const mcpi_undo_member *m = mcpi_undo_find(branch, key, len), *o = branch == outer ? NULL : mcpi_undo_find(outer, key, len);
+    const mcpi_undo_member *m = mcpi_undo_find(branch, key, len), *o = branch == outer ? NULL :
+        mcpi_undo_find(outer, key, len);
     const mcpi_undo *u = m ? m->undo : NULL;
     return o && (!m || !u || !(u->n || u->others || u->items || u->more || u->free)) ? o : m;
 }
@@ -12025,7 +12107,8 @@ static const mcpi_fit_node *mcpi_fit_run(mcpi_fitter *f, const mcpi_fit_try *t, 
     f->most = t->most;
     f->wrapped = wrapped;
     f->strict = mcpi_fit_cell(f, MCPI_F_STRICT) == 's';
-    f->depth_max = mcpi_fit_cell(f, MCPI_F_DEPTH) == 'x' ? 10 : mcpi_fit_cell(f, MCPI_F_DEPTH) == 'y' ? 30 : MCPI_FIT_DEPTH;
+    f->depth_max = mcpi_fit_cell(f, MCPI_F_DEPTH) == 'x' ? 10 : mcpi_fit_cell(f, MCPI_F_DEPTH) == 'y' ? 30 :
+        MCPI_FIT_DEPTH;
     if (f->d.max_depth > 0 && f->d.max_depth < f->depth_max) f->depth_max = f->d.max_depth;
     if (t->depth && t->depth < f->depth_max) f->depth_max = t->depth;
     if (f->depth_max < 2) f->depth_max = 2;
@@ -12033,7 +12116,8 @@ static const mcpi_fit_node *mcpi_fit_run(mcpi_fitter *f, const mcpi_fit_try *t, 
     alloc.user = f->arena;
     mcp_writer_init(&f->out, &alloc, f->d.max_bytes);
     mcp_writer_init(&f->branch, &alloc, f->d.max_bytes);
-    (void)mcpi_writer_reserve(&f->out, 24 * mcpi_fit_span(f->root) < f->d.max_bytes ? 24 * mcpi_fit_span(f->root) : f->d.max_bytes);
+    (void)mcpi_writer_reserve(&f->out, 24 * mcpi_fit_span(f->root) < f->d.max_bytes ? 24 * mcpi_fit_span(f->root) :
+                              f->d.max_bytes);
     if (f->hard || (f->keep && mcpi_fit_cell(f, MCPI_F_REFS) == 'o')) mcpi_fit_group(f);
     root = mcpi_fit_tree(f, &wrap);
     if (wrap) return mcpi_fit_run(f, t, true);
@@ -12074,7 +12158,7 @@ static size_t mcpi_fit_weight(const mcp_json *v)
 }
 
 /* The best of the ways to say references: written out where they stand; if that is too long, with cycles cut early; or
-   kept, where the profile can and the text would be twice as long without. NULL: over the budget, or strictness is lost. */
+   kept, where the profile can and the text would be twice as long without. NULL: over the budget, or not strict. */
 static const mcpi_fit_node *mcpi_fit_best(mcpi_fitter *f, mcpi_fit_try *t)
 {
     const mcpi_fit_node *root = mcpi_fit_run(f, t, false);
@@ -12125,7 +12209,8 @@ static mcp_fit *mcpi_fit_done(mcpi_fitter *f, const mcpi_fit_try *t, const mcpi_
     mcp_fit *fit = root ? (mcp_fit *)mcpi_undo_new(f, a, sizeof *fit) : NULL;
     if (!fit) return NULL;
     f->place = &f->top;
-    if (t->depth) mcpi_fit_report(f, "over the budget of %z nodes and %z bytes: cut at depth %d", f->told_nodes, f->told_bytes, t->depth);
+    if (t->depth) mcpi_fit_report(f, "over the budget of %z nodes and %z bytes: cut at depth %d", f->told_nodes,
+                                  f->told_bytes, t->depth);
     if (t->plain) mcpi_fit_report(f, "over the budget: types alone");
     if (f->why[0] && !f->strict) mcpi_fit_report(f, "strictness is not possible: %s", f->why);
     if (f->unsaid) mcpi_fit_report(f, "and %z more", f->unsaid);
@@ -12137,7 +12222,8 @@ static mcp_fit *mcpi_fit_done(mcpi_fitter *f, const mcpi_fit_try *t, const mcpi_
 }
 
 /* A schema that cannot be said strictly is said without; what came out of that, perhaps, can be said strictly. */
-static mcp_fit *mcpi_fit_unstrict(mcpi_fitter *f, mcpi_fit_try *t, mcp_arena *a, mcp_arena *second, const char **text, size_t *len)
+static mcp_fit *mcpi_fit_unstrict(mcpi_fitter *f, mcpi_fit_try *t, mcp_arena *a, mcp_arena *second, const char **text,
+                                  size_t *len)
 {
     mcp_fit *fit, *again;
     mcpi_fit_try strict = *t;
