@@ -2,7 +2,7 @@
 # What it costs, against bare limits that are built beside it and measured in the same run.
 #
 #   bench.sh                    everything, about two minutes
-#   bench.sh json server ...    some of: json, validate, server, counts, memory, curves, features, client
+#   bench.sh json server ...    some of: json, validate, sanitize, server, counts, memory, curves, features, client
 #
 # Each line: what, its value, the bare limit's value, the ratio of the two, the target, and whether that is met. Ratios are
 # medians of the ratios of single rounds, in which the programs take turns; they compare across machines, times do not.
@@ -18,7 +18,7 @@ mkdir -p "$b"
 met=0 missed=0 skipped=0
 trap 'rm -f "$b"/*.count' EXIT
 
-for p in bare_echo bare_mcp server driver client json validate; do
+for p in bare_echo bare_mcp server driver client json validate sanitize; do
     # shellcheck disable=SC2086  # flags are meant to be split
     $CC -std=c99 -O2 $CPPFLAGS -I. $CFLAGS -o "$b/$p" tests/bench/$p.c $LDFLAGS -lpthread $LDLIBS || exit 1
 done
@@ -83,6 +83,21 @@ validate()
         *)       row "$name, $tools tools ($out left out), $bytes bytes" "$check" "$parse" "$ratio" 'ratio <= 1.5';;
         esac
     done <"$b/validate.count"
+}
+
+sanitize()
+{
+    title 'schemas of tools, text to text: MB/s to fit' value 'to copy'
+    [ -d $data ] || skip "there is no $data"
+    set -- $data/*.json
+    [ -e "$1" ] || set --
+    $pin "$b/sanitize" "$@" >"$b/sanitize.count" || die sanitize
+    while IFS='|' read -r name n bytes copy fit ratio; do
+        case $name in
+        growth*) row "${name#growth }, ns a byte; grown" "$fit" "$copy" "$ratio" 'ratio <= 1.5';;
+        *)       row "$name, $n schemas, $bytes bytes" "$fit" "$copy" "$ratio" 'ratio <= 3';;
+        esac
+    done <"$b/sanitize.count"
 }
 
 # instructions COMMAND...
@@ -256,10 +271,10 @@ client_()
     done; done
 }
 
-[ $# != 0 ] || set -- json validate server counts memory curves client
+[ $# != 0 ] || set -- json validate sanitize server counts memory curves client
 for part in "$@"; do
     case $part in
-    json|validate|server|counts|memory|curves|features) $part;;
+    json|validate|sanitize|server|counts|memory|curves|features) $part;;
     client) client_;;
     *) echo "bench.sh: there is no part $part"; exit 2;;
     esac
