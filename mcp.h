@@ -9059,7 +9059,7 @@ static void mcpi_fit_take(mcpi_fitter *f, mcpi_fit_node *n, mcpi_fit_word *old, 
         for (same = old->first; same->other; same = same->other) { }
         same->other = w->first;
         break;
-    case MCPI_F_MORE:                       /* false beside a schema: false; mcpi_fit_settle_closed has the last word */
+    case MCPI_F_MORE:                       /* false beside a schema: false; mcpi_fit_check_closed has the last word */
         if (!w->first) { old->first = old->last = NULL; old->n = 0; old->json = w->json; }
         else if (old->first) mcpi_fit_conjoin(f, old->first, w->first);
         break;

@@ -1203,8 +1203,8 @@ TEST(reports)
 {
     static const struct { const char *profile, *schema, *line; } rows[] = {
         { "openai", J({"type": "object", "properties": {"a": {"type": "string"}}}), NULL },
-        { "openai", J(null), "#: there is no schema: an object without properties\n" },
-        { "openai", J([]), "#: this is no object schema: an object without properties\n" },
+        { "openai", J(null), "#: there is no object schema: an object without properties\n" },
+        { "openai", J([]), "#: there is no object schema: an object without properties\n" },
         { "openai", J({"properties": []}), "#: properties is no map and is dropped\n" },
         { "openai", J({"properties": {"a": {"type": "Str"}}}), "#/properties/a: type \"Str\" is read as string\n" },
         { "openai", J({"properties": {"a/b~c": {"type": 5}}}), "#/properties/a~1b~0c: type is no word: any value\n" },
