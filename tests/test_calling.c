@@ -570,8 +570,13 @@ TEST(no_memory)
         EQ_INT(count(b, true), rc == MCP_OK ? 2 : 0);
         EQ_INT(mcp_names_count(b->names), rc == MCP_OK ? 2 : 0);
         if (rc == MCP_OK) {
-            rc = mcp_toolbox_add(b, "s", json("[{\"name\":\"three\"},{\"name\":\"one\"}]"));
+            rc = mcp_toolbox_add(b, "s", json("[{\"name\":\"one\"},{\"name\":\"three\"}]"));
             CHECK(rc == MCP_OK || (mcp_names_count(b->names) == 2 && strstr(notes_of(b, "s", "two words", false), "altered")));
+            if (rc != MCP_OK) {                             /* the names are those of the list that stays */
+                const mcpi_toolset *set = mcpi_toolset_find(b, "s");
+                const mcpi_name *x = mcpi_names_by_pair(b->names, "s", "one");
+                CHECK(set && x && x->user == &set->tools[0]);
+            }
         }
         if (rc == MCP_OK) {
             rc = mcp_toolbox_call(b, json("{\"id\":\"1\",\"name\":\"mcp__s__three\",\"input\":\"{}\"}"), &a, &k);
