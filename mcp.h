@@ -18200,7 +18200,7 @@ static void mcpi_kept_change(mcp_client *c, int change, const mcp_json *params)
     const char *uri;
     c->changes++;
     if (change != MCPI_UPDATED) mcpi_kept_forget(c, MCPI_METHOD_LISTS + change - MCPI_CHANGED, NULL);
-    if (change == MCPI_CHANGED + MCPI_RESOURCES) mcpi_kept_forget(c, MCPI_METHOD_LISTS + MCPI_TEMPLATES, NULL);
+    if (change == MCPI_CHANGED + (int)MCPI_RESOURCES) mcpi_kept_forget(c, MCPI_METHOD_LISTS + (int)MCPI_TEMPLATES, NULL);
     if (change != MCPI_UPDATED) return;
     mcpi_client_clear(c);
     mcp_put_json(&c->scratch, NULL, mcp_json_get(params, "uri"));

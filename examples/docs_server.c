@@ -3,6 +3,7 @@
    cc -o docs_server docs_server.c */
 #define MCP_IMPLEMENTATION
 #include "mcp.h"
+#include <stdio.h>
 #include <string.h>
 
 static struct page { const char *name; char text[256]; } pages[] = {
