@@ -6,8 +6,8 @@
 # A TEST is a C file, which is compiled (CC CPPFLAGS CFLAGS LDFLAGS LDLIBS), or a shell script. It prints `N passed, N failed`
 # as its last line; its other output is shown when something failed, or always with -v. A test that dies without that
 # line counts as one failure. Lines that begin with "skip" are always shown; with NO_SKIP=1 each is a failure.
-# C programs run two at a time, scripts (which do two things at a time themselves) one by one, each for at most LIMIT seconds. The last
-# line is the sum, and the exit status is 0 when nothing failed.
+# C programs, which wait more than they work, run three at a time, and beside them the scripts one by one, each for at most LIMIT seconds.
+# The last line is the sum, and the exit status is 0 when nothing failed.
 cd "$(dirname "$0")/.." || exit 1
 verbose='' seconds=120
 [ "$1" = -v ] && { verbose=1 seconds=900; shift; }
@@ -22,29 +22,31 @@ name() { echo "$1" | sed 's,^tests/,,; s,\.[a-z]*$,,'; }
 out()  { echo "$log/$(name "$1" | tr / -)"; }
 
 # All that is to be compiled first, two compilers at a time. PROGRAMS are C files too, which the tests need: they are
-# compiled when mcp.h or they themselves are newer than what is there. Those without switches of their own share one
-# object file with the implementation, since each would take as long as all of them.
-n=0
+# compiled when mcp.h or they themselves are newer than what is there. What has no switches of its own and does not look
+# inside shares one object file with the implementation, since each would take as long as all of them.
+n=0 made=$log/mcp.o shared="-DMCP_IMPLEMENTED $log/mcp.o"
+printf '#define MCP_IMPLEMENTATION\n#include "mcp.h"\n' >"$log/mcp.c"
 compile()
 {
     source=$1 program=$2 said=$3; shift 3
+    if grep -q 'define MCP_[NMS]\|looks inside' "$source"; then :
+    else
+        # shellcheck disable=SC2086
+        [ "$made" ] && $CC -std=c99 $CPPFLAGS -I. $CFLAGS -c -o "$made" "$log/mcp.c"
+        made=''
+        set -- "$@" $shared
+    fi
     # shellcheck disable=SC2086  # flags are meant to be split
     $CC -std=c99 $CPPFLAGS -I. $CFLAGS "$@" -o "$program" "$source" $LDFLAGS -lpthread $LDLIBS >"$said" 2>&1 &
     n=$((n + 1)); [ $((n % 2)) = 0 ] && wait
 }
-made=$log/mcp.o
-printf '#define MCP_IMPLEMENTATION\n#include "mcp.h"\n' >"$log/mcp.c"
 for c in $PROGRAMS; do
     p=$BUILD/$(basename "$c" .c)
     [ "$(find "$p" -newer mcp.h -newer "$c" 2>/dev/null)" ] && continue
-    # shellcheck disable=SC2086
-    case $made in -D*) ;; *) $CC -std=c99 $CPPFLAGS -I. $CFLAGS -c -o "$made" "$log/mcp.c" && made="-DMCP_IMPLEMENTED $made";; esac
-    # shellcheck disable=SC2086
-    if grep -q 'define MCP_[NMS]' "$c"; then compile "$c" "$p" "$log/program-$(basename "$c")"
-    else compile "$c" "$p" "$log/program-$(basename "$c")" $made; fi
+    compile "$c" "$p" "$log/program-$(basename "$c")"
 done
 for t in "$@"; do
-    case $t in *.c) rm -f "$BUILD/$(name "$t")"; compile "$t" "$BUILD/$(name "$t")" "$(out "$t").cc";; esac
+    case $t in *.c) rm -f "$BUILD/$(name "$t")"; compile "$t" "$BUILD/$(name "$t")" "$(out "$t").cc" -D_GNU_SOURCE;; esac
 done
 wait
 
@@ -58,17 +60,17 @@ run()
     echo $? >"$(out "$1").status"
 }
 
-# lane 1: of the C programs among the tests, those with an odd number; lane 0: with an even one; lane scripts
+# lane 0, 1, 2: a third of the C programs among the tests; lane scripts
 lane()
 {
     which=$1; shift; i=0
     for t in "$@"; do
-        case $t in *.sh) mine=scripts;; *) i=$((i + 1)) mine=$((i % 2));; esac
+        case $t in *.sh) mine=scripts;; *) i=$((i + 1)) mine=$((i % 3));; esac
         [ $mine = "$which" ] && run "$t" >"$(out "$t")" 2>&1
     done
 }
 if [ "$verbose" ]; then for t in "$@"; do run "$t" 2>&1 | tee "$(out "$t")"; done
-else lane 1 "$@" & lane 0 "$@"; wait; lane scripts "$@"
+else lane 0 "$@" & lane 1 "$@" & lane 2 "$@" & lane scripts "$@"; wait
 fi
 
 passed=0 failed=0

@@ -1,6 +1,6 @@
 /* Asking the user: one handler, both eras. */
 /* Behind the name of a test may stand the rows (B01 ...) that it covers of the catalogue which tests/faults.sh runs the cases of. */
-#define MCP_IMPLEMENTATION
+#define MCP_IMPLEMENTATION      /* looks inside */
 #include "mcp.h"
 #include "test.h"
 

@@ -1,5 +1,5 @@
 /* Function calling: tools for models in five forms, the calls that models make, and what came of them. */
-#define MCP_IMPLEMENTATION
+#define MCP_IMPLEMENTATION      /* looks inside */
 #include "mcp.h"
 #include "test.h"
 

@@ -3,6 +3,8 @@
 #define MCP_IMPLEMENTATION
 #include "mcp.h"
 #include <poll.h>
+#include <time.h>
+#include <errno.h>
 #include <signal.h>
 #include <unistd.h>
 #include <sys/wait.h>

@@ -149,7 +149,7 @@ static bool duplicates(int fd, int what, ...)
 #define syscall(...)    (FAILS("syscall", EMFILE) ? -1 : syscall(__VA_ARGS__))      /* pipe2, accept4 */
 #define waitid(...)     (FAILS("waitid", EINTR) ? -1 : waitid(__VA_ARGS__))
 #define fcntl(...)      (duplicates(__VA_ARGS__, 0) && FAILS("fcntl", EMFILE) ? -1 : fcntl(__VA_ARGS__))
-#define MCP_IMPLEMENTATION
+#define MCP_IMPLEMENTATION      /* looks inside */
 #define MCP_STATIC
 #include "mcp.h"
 #include "test.h"

@@ -12,7 +12,7 @@ static unsigned long long compared;
 static int counted_memcmp(const void *a, const void *b, size_t n) { compared += n; return memcmp(a, b, n); }
 #define memcmp counted_memcmp
 /* Behind the name of a test may stand the rows (B01 ...) that it covers of the catalogue which tests/faults.sh runs the cases of. */
-#define MCP_IMPLEMENTATION
+#define MCP_IMPLEMENTATION      /* looks inside */
 #include "mcp.h"
 #undef memcmp
 #include "test.h"

@@ -1,5 +1,7 @@
 /* Fitting schemas to what providers take: exact results, the way back, reports, budgets, memory that is missing. */
-#define MCP_IMPLEMENTATION
+#define MCP_IMPLEMENTATION      /* looks inside */
+#define MCP_NO_SERVER
+#define MCP_NO_CLIENT
 #include "mcp.h"
 #include "test.h"
 #include "fit_props.h"

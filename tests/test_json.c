@@ -1,5 +1,9 @@
 /* The JSON reader: grammar, strings, limits, getters, pointers, copies, base64, and what happens when memory runs out. */
-#define MCP_IMPLEMENTATION
+#define MCP_IMPLEMENTATION      /* looks inside */
+#define MCP_NO_SERVER
+#define MCP_NO_CLIENT
+#define MCP_NO_VALIDATE
+#define MCP_NO_SANITIZE
 #include "mcp.h"
 #include "test.h"
 

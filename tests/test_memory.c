@@ -1,5 +1,9 @@
 /* Statuses, sentences, the allocator hook, the pool and arenas. */
-#define MCP_IMPLEMENTATION
+#define MCP_IMPLEMENTATION      /* looks inside */
+#define MCP_NO_SERVER
+#define MCP_NO_CLIENT
+#define MCP_NO_VALIDATE
+#define MCP_NO_SANITIZE
 #include "mcp.h"
 #include "test.h"
 

@@ -1,5 +1,7 @@
 /* Small tests for faults that tests/mutate.sh planted and nothing else saw. */
-#define MCP_IMPLEMENTATION
+#define MCP_IMPLEMENTATION      /* looks inside */
+#define MCP_NO_VALIDATE
+#define MCP_NO_SANITIZE
 #include "mcp.h"
 #include "test.h"
 

@@ -1,5 +1,7 @@
 /* The matcher of regular expressions: what it finds, what it refuses and why, and how much work it does. */
-#define MCP_IMPLEMENTATION
+#define MCP_IMPLEMENTATION      /* looks inside */
+#define MCP_NO_SERVER
+#define MCP_NO_CLIENT
 #define MCP_STATIC
 #define MCP_NO_POSIX
 #include "mcp.h"

@@ -19,7 +19,9 @@ static int seen_pending(sigset_t *set)
 }
 #define sigpending seen_pending
 
-#define MCP_IMPLEMENTATION
+#define MCP_IMPLEMENTATION      /* looks inside */
+#define MCP_NO_VALIDATE
+#define MCP_NO_SANITIZE
 #define MCP_STATIC
 #define close watched_close                 /* in mcp.h and here, see below */
 #define waitpid watched_waitpid

@@ -2,6 +2,7 @@
 /* Behind the name of a test may stand the rows (B01 ...) that it covers of the catalogue which tests/faults.sh runs the cases of. */
 #define MCP_IMPLEMENTATION
 #include "mcp.h"
+#include <stdarg.h>
 #include "test.h"
 #include "peer.h"
 

@@ -1,6 +1,8 @@
 /* JSON-RPC: the classifier and the table of pending requests. */
 /* Behind the name of a test may stand the rows (B01 ...) that it covers of the catalogue which tests/faults.sh runs the cases of. */
-#define MCP_IMPLEMENTATION
+#define MCP_IMPLEMENTATION      /* looks inside */
+#define MCP_NO_VALIDATE
+#define MCP_NO_SANITIZE
 #include "mcp.h"
 #include "test.h"
 

@@ -1,6 +1,8 @@
 /* The JSON Schema validator: what fits and what does not, how that is told, what is refused, and how much work a check may take.
  * tests/schema_suite.sh runs the official suite beside this. */
-#define MCP_IMPLEMENTATION
+#define MCP_IMPLEMENTATION      /* looks inside */
+#define MCP_NO_SERVER
+#define MCP_NO_CLIENT
 #include "mcp.h"
 #include "test.h"
 

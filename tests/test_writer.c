@@ -1,5 +1,9 @@
 /* The JSON writer: what it writes, what it refuses, fixed memory, limits, and what happens when memory runs out. */
-#define MCP_IMPLEMENTATION
+#define MCP_IMPLEMENTATION      /* looks inside */
+#define MCP_NO_SERVER
+#define MCP_NO_CLIENT
+#define MCP_NO_VALIDATE
+#define MCP_NO_SANITIZE
 #include "mcp.h"
 #include "test.h"
 

@@ -69,6 +69,7 @@ for cxx in g++ clang++; do
 done
 
 # shellcheck disable=SC2086
+try 'c99: twice in one file, compiled' $CC -std=c99 $C_WARN -I. -c $src/twice.c -o "$work/twice1.o"
 try 'gnu99: the header first, then the implementation' $CC -std=gnu99 -DHEADER_FIRST $C_WARN -I. -c $src/twice.c -o "$work/twice2.o"
 try 'two files with MCP_STATIC' $CC -std=c99 $C_WARN -DMCP_STATIC -I. $src/unit_a.c $src/unit_b.c -o "$work/two_static"
 settle

@@ -15,7 +15,7 @@ for switches in '-DMCP_NO_SERVER -DMCP_NO_VALIDATE -DMCP_NO_SANITIZE' \
     try "c99: $switches" $CC -std=c99 $C_WARN $switches -I. -c $src/implementation.c \
         -o "$work/impl$(echo "$switches" | tr -d ' ').o"
 done
-try 'c99: twice in one file' $CC -std=c99 $C_WARN -I. -c $src/twice.c -o "$work/twice.o"
+try 'c99: twice in one file' $CC -std=c99 $C_WARN -I. -fsyntax-only $src/twice.c
 try 'two files, one with the implementation' $CC -std=c99 $C_WARN -I. $src/unit_a.c $src/unit_b.c -o "$work/two"
 settle
 check 'two files run' "$work/two"
@@ -24,7 +24,7 @@ printf '#include <limits.h>\n#if !defined __GLIBC__ || !defined __STRICT_ANSI__\
 if $CC -std=c99 -E "$work/glibc.c" >/dev/null 2>&1; then
     $CC -std=c99 -I. -c $src/libc_first.c -o "$work/first.o" 2>"$work/first.err"
     check 'c99: a libc header before mcp.h is told in a sentence' grep -q 'include mcp.h (with MCP_IMPLEMENTATION) before any libc header' "$work/first.err"
-    try 'c99: ... and -D_GNU_SOURCE mends it' $CC -std=c99 -D_GNU_SOURCE $C_WARN -I. -c $src/libc_first.c -o "$work/first.o"
+    try 'c99: ... and -D_GNU_SOURCE mends it' $CC -std=c99 -D_GNU_SOURCE $C_WARN -I. -fsyntax-only $src/libc_first.c
 else
     echo 'this compiler or C library hides nothing: headers may come in any order'
 fi
