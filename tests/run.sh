@@ -25,14 +25,13 @@ out()  { echo "$log/$(name "$1" | tr / -)"; }
 # compiled when mcp.h or they themselves are newer than what is there. What has no switches of its own and does not look
 # inside shares one object file with the implementation, since each would take as long as all of them.
 n=0 made=$log/mcp.o shared="-DMCP_IMPLEMENTED $log/mcp.o"
-printf '#define MCP_IMPLEMENTATION\n#include "mcp.h"\n' >"$log/mcp.c"
 compile()
 {
     source=$1 program=$2 said=$3; shift 3
     if grep -q 'define MCP_[NMS]\|looks inside' "$source"; then :
     else
         # shellcheck disable=SC2086
-        [ "$made" ] && $CC -std=c99 $CPPFLAGS -I. $CFLAGS -c -o "$made" "$log/mcp.c"
+        [ "$made" ] && $CC -std=c99 $CPPFLAGS -I. $CFLAGS -DMCP_IMPLEMENTATION -x c -c -o "$made" mcp.h
         made=''
         set -- "$@" $shared
     fi

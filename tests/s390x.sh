@@ -8,6 +8,7 @@ cat >"$BUILD/s390x/cc" <<'EOF'
 out=a.out before=
 for a in "$@"; do [ "$before" = -o ] && out=$a; before=$a; done
 clang --target=s390x-linux-gnu -static "$@" || exit
+case " $* " in *" -c "*) exit;; esac
 mv "$out" "$out.s390x"
 printf '#!/bin/sh\nexec qemu-s390x-static -0 "$0" "$0.s390x" "$@"\n' >"$out"
 chmod +x "$out"
