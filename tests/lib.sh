@@ -52,6 +52,9 @@ again() {
     passed=$((passed + ${p:-0})) failed=$((failed + ${f:-1}))
 }
 
+# alone FILE.c: it has switches of its own or looks inside, so it needs an implementation of its own
+alone() { grep -q 'define MCP_[NMS]\|looks inside' "$1"; }
+
 # runs FLAG...: whether $CC with these flags makes a program that runs here
 runs() {
     printf '#include <errno.h>\nint main(void) { return 0; }\n' >"$work/runs.c"

@@ -5,6 +5,6 @@
 mkdir -p "$BUILD/msan"
 echo 'fun:mcpi_fd_own_pair' >"$BUILD/msan/ignored"
 export CC=clang SCALE=3
-export CFLAGS="-g -O1 -fsanitize=memory -fno-sanitize-recover=all -fno-omit-frame-pointer -fsanitize-ignorelist=$BUILD/msan/ignored"
+export CFLAGS="-g -O0 -fsanitize=memory -fno-sanitize-recover=all -fno-omit-frame-pointer -fsanitize-ignorelist=$BUILD/msan/ignored"
 if have clang && runs -fsanitize=memory; then again msan; else skip 'no clang with MemorySanitizer'; fi
 finish

@@ -3,6 +3,8 @@
 #define MCP_IMPLEMENTATION
 #include "mcp.h"
 #include <stdarg.h>
+#include <unistd.h>
+#include <sys/wait.h>
 #include "test.h"
 #include "peer.h"
 

@@ -47,7 +47,7 @@ for cc in gcc clang; do
     compile "$cc c99 -DNDEBUG -funsigned-char" $cc -std=c99 $C_WARN -DNDEBUG -funsigned-char -O2 $src/implementation.c
     for e in examples/*.c tests/fixtures/*.c; do
         seen=-DMCP_IMPLEMENTED                  # it was compiled above; but for those that have switches of their own
-        grep -q 'define MCP_[NMS]' $e && seen=''
+        alone $e && seen=''
         compile "$cc c99 $e" $cc -std=c99 $C_WARN $seen $e
     done
     settle
