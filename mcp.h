@@ -10155,6 +10155,17 @@ static bool mcpi_fit_join_constants(mcpi_fitter *f, mcpi_fit_node *n, const mcpi
     return true;
 }
 
+/* The union that is sorted out. */
+static void mcpi_fit_put_branches(mcpi_fitter *f, mcpi_fit_node *n, int id, const mcpi_fit_word *branches)
+{
+    mcpi_fit_word *w = mcpi_fit_put_word(f, n, id);
+    if (!w) return;
+    w->first = branches->first;
+    w->last = branches->last;
+    w->n = branches->n;
+    n->branches = w;
+}
+
 /* A branch that is the only one is part of the node. */
 static void mcpi_fit_take_in(mcpi_fitter *f, mcpi_fit_node *n, const mcpi_fit_node *branch)
 {
@@ -10211,7 +10222,7 @@ static void mcpi_fit_sort_unions(mcpi_fitter *f, mcpi_fit_node *n)
     while (n->unions && !mcpi_fit_stopped(f)) {
         mcpi_fit_union *u = n->unions, *rest;
         mcpi_fit_slot *s;
-        mcpi_fit_word branches, *w;
+        mcpi_fit_word branches;
         bool null = false, needs = true, any = true, typed = n->types && !mcpi_fit_has_type(n->types, MCPI_T_NULL);
         uint32_t types = mcpi_fit_own_types(n);
         n->unions = u->next;
@@ -10245,14 +10256,9 @@ static void mcpi_fit_sort_unions(mcpi_fitter *f, mcpi_fit_node *n)
                 if (branches.n == 1) { mcpi_fit_take_in(f, n, branches.first->node); continue; }
             }
             if (u->one && mcpi_fit_cell(f, MCPI_F_ONE_OF) == 'r') mcpi_fit_report(f, "oneOf becomes anyOf");
-            w = mcpi_fit_put_word(f, n, u->one && mcpi_fit_cell(f, MCPI_F_ONE_OF) != 'r' ? MCPI_F_ONE_OF :
-                                  MCPI_F_ANY_OF);
-            if (!w) return;
-            w->first = branches.first;
-            w->last = branches.last;
-            w->n = branches.n;
-            n->branches = w;
-            for (s = w->first; s; s = s->next) s->node->in_place = true;
+            mcpi_fit_put_branches(f, n, u->one && mcpi_fit_cell(f, MCPI_F_ONE_OF) != 'r' ? MCPI_F_ONE_OF :
+                                  MCPI_F_ANY_OF, &branches);
+            for (s = branches.first; s; s = s->next) s->node->in_place = true;
             return;
         }
     }
@@ -10303,12 +10309,7 @@ static void mcpi_fit_move_out(mcpi_fitter *f, mcpi_fit_node *n)
     n->closed = 0;
     n->sealed = n->constant = n->nullable = false;
     if (branches) {
-        mcpi_fit_word *w = mcpi_fit_put_word(f, n, branches->id);
-        if (!w) return;
-        w->first = branches->first;
-        w->last = branches->last;
-        w->n = branches->n;
-        n->branches = w;
+        mcpi_fit_put_branches(f, n, branches->id, branches);
     }
 }
 
@@ -10583,11 +10584,10 @@ static char mcpi_fit_judge_bound(const mcpi_fitter *f, const mcpi_fit_word *w)
     return c == 'd' ? mcpi_fit_in_double(w->json) ? 'k' : 'n' : c == 'c' ? mcp_json_num(w->json, 0) <= 1000 ? 'k' : 'n' : c;
 }
 
-/* "Range 1..5." for a lower and an upper bound, of which the first that comes tells of both, if both are dropped. */
-static void mcpi_fit_tell_bounds(mcpi_fitter *f, mcpi_fit_node *n, const mcpi_fit_word *w, int low, int high,
-                                 const char *what)
+/* "Range 1..5." for a lower bound and an upper one, which is the next row of the table, of which the first that comes tells of both, if both are dropped. */
+static void mcpi_fit_tell_bounds(mcpi_fitter *f, mcpi_fit_node *n, const mcpi_fit_word *w, int low, const char *what)
 {
-    const mcpi_fit_word *a = mcpi_fit_find(n, low), *b = mcpi_fit_find(n, high), *first;
+    const mcpi_fit_word *a = mcpi_fit_find(n, low), *b = mcpi_fit_find(n, low + 1), *first;
     char from[48], to[48];
     if (a && mcpi_fit_judge_bound(f, a) != 'n') a = NULL;
     if (b && mcpi_fit_judge_bound(f, b) != 'n') b = NULL;
@@ -10600,85 +10600,76 @@ static void mcpi_fit_tell_bounds(mcpi_fitter *f, mcpi_fit_node *n, const mcpi_fi
     else if (b) mcpi_fit_note(f, n, "%s at most %s.", what, to);
 }
 
+/* One of a list: "a, b". */
+static void mcpi_fit_say_more(mcpi_said *t, const char *what, bool more)
+{
+    mcpi_say_string(t, what, 64);
+    if (more) mcpi_say_bytes(t, ", ", 2);
+}
+
 /* A keyword that is dropped, as a short sentence in the description. */
 static void mcpi_fit_tell(mcpi_fitter *f, mcpi_fit_node *n, const mcpi_fit_word *w)
 {
     char text[MCPI_FIT_NOTE], type[64];
+    const char *what;
     const mcpi_fit_slot *s = w->first;
+    const mcp_json *v = s ? s->all.json : w->json;
+    const mcpi_fit_value *value;
+    mcpi_said t;
     if (f->d.no_notes) return;
+    t.buf = text; t.cap = sizeof text; t.len = 0; t.full = false;
     switch (w->id) {
-    case MCPI_F_MINIMUM: case MCPI_F_MAXIMUM:
-        mcpi_fit_tell_bounds(f, n, w, MCPI_F_MINIMUM, MCPI_F_MAXIMUM, "Range"); return;
-    case MCPI_F_MIN_LENGTH: case MCPI_F_MAX_LENGTH:
-        mcpi_fit_tell_bounds(f, n, w, MCPI_F_MIN_LENGTH, MCPI_F_MAX_LENGTH, "Length"); return;
-    case MCPI_F_MIN_ITEMS: case MCPI_F_MAX_ITEMS:
-        mcpi_fit_tell_bounds(f, n, w, MCPI_F_MIN_ITEMS, MCPI_F_MAX_ITEMS, "Items:"); return;
+    case MCPI_F_MINIMUM: case MCPI_F_MAXIMUM: mcpi_fit_tell_bounds(f, n, w, MCPI_F_MINIMUM, "Range"); return;
+    case MCPI_F_MIN_LENGTH: case MCPI_F_MAX_LENGTH: mcpi_fit_tell_bounds(f, n, w, MCPI_F_MIN_LENGTH, "Length"); return;
+    case MCPI_F_MIN_ITEMS: case MCPI_F_MAX_ITEMS: mcpi_fit_tell_bounds(f, n, w, MCPI_F_MIN_ITEMS, "Items:"); return;
     case MCPI_F_MIN_PROPERTIES: case MCPI_F_MAX_PROPERTIES:
-        mcpi_fit_tell_bounds(f, n, w, MCPI_F_MIN_PROPERTIES, MCPI_F_MAX_PROPERTIES, "Properties:"); return;
-    case MCPI_F_ABOVE: mcpi_fit_note(f, n, "Over %s.", mcpi_fit_excerpt(w->json, text, sizeof text)); return;
-    case MCPI_F_BELOW: mcpi_fit_note(f, n, "Under %s.", mcpi_fit_excerpt(w->json, text, sizeof text)); return;
-    case MCPI_F_MULTIPLE: mcpi_fit_note(f, n, "Multiple of %s.", mcpi_fit_excerpt(w->json, text, sizeof text)); return;
+        mcpi_fit_tell_bounds(f, n, w, MCPI_F_MIN_PROPERTIES, "Properties:"); return;
     case MCPI_F_UNIQUE: mcpi_fit_note(f, n, "No duplicates."); return;
-    case MCPI_F_PATTERN:
-        mcpi_fit_note(f, n, "Pattern: %.*s", w->json->n < 1000 ? (int)w->json->n : 1000, w->json->u.text); return;
-    case MCPI_F_FORMAT: mcpi_fit_note(f, n, "Format: %s.", w->json->u.text); return;
-    case MCPI_F_ENCODING: mcpi_fit_note(f, n, "Encoding: %s.", w->json->u.text); return;
-    case MCPI_F_MEDIA: mcpi_fit_note(f, n, "Content: %s.", w->json->u.text); return;
-    case MCPI_F_DEFAULT:
-        if (mcp_json_type(w->json) != MCP_JSON_NULL)
-            mcpi_fit_note(f, n, "Default: %s.", mcpi_fit_excerpt(w->json, text, sizeof text));
+    case MCPI_F_PATTERN: mcpi_fit_note(f, n, "Pattern: %.*s", v->n < 1000 ? (int)v->n : 1000, v->u.text); return;
+    case MCPI_F_FORMAT: mcpi_fit_note(f, n, "Format: %s.", v->u.text); return;
+    case MCPI_F_ENCODING: mcpi_fit_note(f, n, "Encoding: %s.", v->u.text); return;
+    case MCPI_F_MEDIA: mcpi_fit_note(f, n, "Content: %s.", v->u.text); return;
+    case MCPI_F_MORE: if (s) mcpi_fit_note(f, n, "Map of %s.", mcpi_fit_say_type(f, s, type, sizeof type)); return;
+    case MCPI_F_PATTERNS:
+        if (s) mcpi_fit_note(f, n, "Keys like %.*s: %s.", s->key_len < 60 ? (int)s->key_len : 60, s->key,
+                             mcpi_fit_say_type(f, s, type, sizeof type));
         return;
-    case MCPI_F_EXAMPLE: mcpi_fit_note(f, n, "Example: %s.", mcpi_fit_excerpt(w->json, text, sizeof text)); return;
-    case MCPI_F_EXAMPLES:
-        if (w->json->n) mcpi_fit_note(f, n, "Example: %s.", mcpi_fit_excerpt(mcp_json_first(w->json), text,
-                                                                             sizeof text));
-        return;
-    case MCPI_F_ENUM: {
-        mcpi_said t;
-        const mcpi_fit_value *v;
-        t.buf = text; t.cap = sizeof text; t.len = 0; t.full = false;
-        for (v = w->values; v && !t.full; v = v->next) {
-            mcpi_say_string(&t, mcpi_fit_excerpt(v->json, type, sizeof type), sizeof type);
-            if (v->next) mcpi_say_bytes(&t, ", ", 2);
-        }
+    case MCPI_F_ENUM:
+        for (value = w->values; value && !t.full; value = value->next)
+            mcpi_fit_say_more(&t, mcpi_fit_excerpt(value->json, type, sizeof type), value->next != NULL);
         if (t.full) mcpi_say_mend(&t);
         text[t.len] = 0;
         mcpi_fit_note(f, n, w->n == 1 ? "Must be %s." : "One of %s.", text);
         return;
-    }
-    case MCPI_F_MORE:
-        if (s) mcpi_fit_note(f, n, "Map of %s.", mcpi_fit_say_type(f, s, type, sizeof type));
-        return;
-    case MCPI_F_PATTERNS:
-        if (s) mcpi_fit_note(f, n, "Keys like %.*s: %s.", s->key_len < 60 ? (int)s->key_len : 60, s->key,
-                      mcpi_fit_say_type(f, s, type, sizeof type));
-        return;
-    case MCPI_F_TUPLE: {
-        mcpi_said t;
-        t.buf = text; t.cap = sizeof text; t.len = 0; t.full = false;
-        for (; s && !t.full; s = s->next) {
-            mcpi_say_string(&t, mcpi_fit_say_type(f, s, type, sizeof type), sizeof type);
-            if (s->next) mcpi_say_bytes(&t, ", ", 2);
-        }
+    case MCPI_F_TUPLE:
+        for (; s && !t.full; s = s->next)
+            mcpi_fit_say_more(&t, mcpi_fit_say_type(f, s, type, sizeof type), s->next != NULL);
         text[t.len] = 0;
         mcpi_fit_note(f, n, "Items in order: %s.", text);
         return;
-    }
     case MCPI_F_NEEDS: case MCPI_F_NEEDS_SCHEMA:
         for (; s; s = s->next)
-            if (!mcpi_fit_says_nothing(s->all.json)) mcpi_fit_note(f, n, "With %.*s: %s.", s->key_len < 40 ? (int)s->key_len : 40, s->key,
-                          mcpi_fit_excerpt(s->all.json, type, sizeof type));
+            if (!mcpi_fit_says_nothing(s->all.json))
+                mcpi_fit_note(f, n, "With %.*s: %s.", s->key_len < 40 ? (int)s->key_len : 40, s->key,
+                              mcpi_fit_excerpt(s->all.json, type, sizeof type));
         return;
-    case MCPI_F_NAMES: case MCPI_F_NOT: case MCPI_F_CONTAINS: case MCPI_F_IF: case MCPI_F_THEN: case MCPI_F_ELSE:
-        if (!s || (w->id == MCPI_F_NAMES && mcp_json_size(s->all.json) <= (mcp_json_get(s->all.json, "type") != NULL)))
-            return;                         /* of strings: nothing new */
-        mcpi_fit_note(f, n, "%s: %s.", w->id == MCPI_F_NAMES ? "Keys" : w->id == MCPI_F_NOT ? "Not" :
-                      w->id == MCPI_F_IF ? "If" :
-                      w->id == MCPI_F_THEN ? "Then" : w->id == MCPI_F_ELSE ? "Else" : "Contains",
-                      mcpi_fit_excerpt(s->all.json, text, sizeof text));
-        return;
+    case MCPI_F_ABOVE: what = "Over"; break;
+    case MCPI_F_BELOW: what = "Under"; break;
+    case MCPI_F_MULTIPLE: what = "Multiple of"; break;
+    case MCPI_F_DEFAULT: what = "Default:"; break;
+    case MCPI_F_EXAMPLES: what = "Example:"; v = mcp_json_first(v); break;
+    case MCPI_F_EXAMPLE: what = "Example:"; break;
+    case MCPI_F_NAMES: what = "Keys:"; break;
+    case MCPI_F_NOT: what = "Not:"; break;
+    case MCPI_F_CONTAINS: what = "Contains:"; break;
+    case MCPI_F_IF: what = "If:"; break;
+    case MCPI_F_THEN: what = "Then:"; break;
+    case MCPI_F_ELSE: what = "Else:"; break;
     default: return;
     }
+    if (!v || (w->id == MCPI_F_DEFAULT && mcp_json_type(v) == MCP_JSON_NULL) ||
+        (w->id == MCPI_F_NAMES && mcp_json_size(v) <= (mcp_json_get(v, "type") != NULL))) return;   /* nothing new */
+    mcpi_fit_note(f, n, "%s %s.", what, mcpi_fit_excerpt(v, text, sizeof text));
 }
 
 /* A pattern: malformed ones never stay. */
@@ -10986,7 +10977,7 @@ static void mcpi_fit_wrap(mcpi_fitter *f, mcpi_fit_node *n)
 {
     mcpi_fit_slot *s = mcpi_fit_slot_for(f, NULL, NULL);
     mcpi_fit_node *inner = mcpi_fit_new_node(f);
-    mcpi_fit_word *w, *moved;
+    mcpi_fit_word *w, *moved, *next;
     uint64_t stay = MCPI_FIT_ANNOTATIONS;
     if (!s || !inner) return;
     if (++f->nodes > f->d.max_nodes) f->over = true;
@@ -10999,13 +10990,9 @@ static void mcpi_fit_wrap(mcpi_fitter *f, mcpi_fit_node *n)
         if (stay >> w->id & 1) continue;
         moved = mcpi_fit_put_word(f, inner, w->id);
         if (!moved) return;
-        moved->json = w->json;
-        moved->first = w->first;
-        moved->last = w->last;
-        moved->values = w->values;
-        moved->values_last = w->values_last;
-        moved->index = w->index;
-        moved->n = w->n;
+        next = moved->next;
+        *moved = *w;
+        moved->next = next;
     }
     mcpi_fit_drop(n, ~stay);
     n->types = 0;
