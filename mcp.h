@@ -8938,6 +8938,17 @@ static void mcpi_fit_append_named(mcpi_fitter *f, mcpi_fit_word *w, mcpi_fit_slo
     } else if (w->index) mcpi_fit_index_add(f, w->index, mcpi_hash(s->key, s->key_len), s->key, NULL, s);
 }
 
+static mcpi_fit_slot *mcpi_fit_put_slot(mcpi_fitter *f, mcpi_fit_word *w, const mcp_json *json, const mcp_json *base,
+                                        const char *key, size_t len)
+{
+    mcpi_fit_slot *s = mcpi_fit_slot_for(f, json, base);
+    if (!s) return NULL;
+    s->key = key;
+    s->key_len = len;
+    mcpi_fit_append_named(f, w, s);
+    return s;
+}
+
 static void mcpi_fit_append_value(mcpi_fitter *f, mcpi_fit_word *w, const mcp_json *json, mcpi_fit_slot *slot)
 {
     mcpi_fit_value *v = (mcpi_fit_value *)mcpi_fit_new(f, sizeof *v);
@@ -9090,6 +9101,26 @@ static void mcpi_fit_add(mcpi_fitter *f, mcpi_fit_node *n, const mcpi_fit_word *
     *old = copy;
 }
 
+static void mcpi_fit_put_target(mcpi_fitter *f, mcpi_fit_active **list, mcpi_fit_target *t)
+{
+    mcpi_fit_active *a = (mcpi_fit_active *)mcpi_fit_new(f, sizeof *a);
+    if (!a) return;
+    a->target = t;
+    a->next = *list;
+    *list = a;
+}
+
+static void mcpi_fit_put_union(mcpi_fitter *f, mcpi_fit_node *n, mcpi_fit_slot *first, bool one)
+{
+    mcpi_fit_union *u = (mcpi_fit_union *)mcpi_fit_new(f, sizeof *u);
+    if (!u) return;
+    u->first = first;
+    u->one = one;
+    if (n->unions_last) n->unions_last->next = u;
+    else n->unions = u;
+    n->unions_last = u;
+}
+
 static void mcpi_fit_refer(mcpi_fitter *f, mcpi_fit_node *n, const mcp_json *text, const mcp_json *base)
 {
     mcpi_fit_ref *r = (mcpi_fit_ref *)mcpi_fit_new(f, sizeof *r), **at = &n->refs;
@@ -9140,23 +9171,9 @@ static void mcpi_fit_merge(mcpi_fitter *f, mcpi_fit_node *n, const mcpi_fit_node
         mcpi_fit_add(f, n, &fresh);
     }
     if (m->types) mcpi_fit_take_types(n, m->types);
-    for (u = m->unions; u; u = u->next) {
-        mcpi_fit_union *copy = (mcpi_fit_union *)mcpi_fit_new(f, sizeof *copy);
-        if (!copy) return;
-        copy->first = u->first;
-        copy->one = u->one;
-        if (n->unions_last) n->unions_last->next = copy;
-        else n->unions = copy;
-        n->unions_last = copy;
-    }
+    for (u = m->unions; u; u = u->next) mcpi_fit_put_union(f, n, u->first, u->one);
     for (r = m->refs; r; r = r->next) mcpi_fit_refer(f, n, r->text, r->base);
-    for (t = m->targets; t; t = t->next) {
-        mcpi_fit_active *copy = (mcpi_fit_active *)mcpi_fit_new(f, sizeof *copy);
-        if (!copy) return;
-        copy->target = t->target;
-        copy->next = n->targets;
-        n->targets = copy;
-    }
+    for (t = m->targets; t; t = t->next) mcpi_fit_put_target(f, &n->targets, t->target);
     if (annotations && m->note_len) mcpi_fit_note(f, n, "%.*s", (int)m->note_len, m->note);
     if (m->kept && !n->kept) n->kept = m->kept;
     if (m->closed > n->closed) n->closed = m->closed;
@@ -9214,11 +9231,7 @@ static void mcpi_fit_read_map(mcpi_fitter *f, mcpi_fit_node *n, int id, const mc
         if (mcp_json_type(v) != MCP_JSON_OBJECT) break;
         s = mcpi_fit_slot_of(&w, item[-1].u.text, item[-1].n);
         if (s) { s->all.json = item; continue; }
-        s = mcpi_fit_slot_for(f, item, base);
-        if (!s) return;
-        s->key = item[-1].u.text;
-        s->key_len = item[-1].n;
-        mcpi_fit_append_named(f, &w, s);
+        mcpi_fit_put_slot(f, &w, item, base, item[-1].u.text, item[-1].n);
     }
     mcpi_fit_add(f, n, &w);
 }
@@ -9320,31 +9333,24 @@ static void mcpi_fit_read_required(mcpi_fitter *f, mcpi_fit_node *n, const mcp_j
 
 static void mcpi_fit_read_union(mcpi_fitter *f, mcpi_fit_node *n, bool one, const mcp_json *v, const mcp_json *base)
 {
-    mcpi_fit_union *u;
-    mcpi_fit_slot *s, **at;
+    mcpi_fit_slot *first = NULL, **at = &first;
     if (!mcpi_is_container(v)) {
         mcpi_fit_report(f, "%s is no list and is dropped", one ? "oneOf" : "anyOf");
         return;
     }
     if (!v->n) return;
     f->odd = true;
-    u = (mcpi_fit_union *)mcpi_fit_new(f, sizeof *u);
-    if (!u) return;
-    at = &u->first;
     if (mcp_json_type(v) == MCP_JSON_OBJECT) *at = mcpi_fit_slot_for(f, v, base);
     else {
         mcpi_fit_work(f, v->n);
         if (mcpi_fit_stopped(f)) return;
         mcp_json_each(item, v) {
-            s = *at = mcpi_fit_slot_for(f, item, base);
-            if (!s) return;
-            at = &s->next;
+            *at = mcpi_fit_slot_for(f, item, base);
+            if (!*at) return;
+            at = &(*at)->next;
         }
     }
-    u->one = one;
-    if (n->unions_last) n->unions_last->next = u;
-    else n->unions = u;
-    n->unions_last = u;
+    mcpi_fit_put_union(f, n, first, one);
 }
 
 /* Where "allOf" and the like wait until the schema that lists them is read. */
@@ -9387,13 +9393,8 @@ static void mcpi_fit_read_needs(mcpi_fitter *f, mcpi_fit_node *n, const mcp_json
     if (mcpi_fit_stopped(f)) return;
     mcp_json_each(item, v) {
         mcpi_fit_word *w = mcp_json_type(item) == MCP_JSON_ARRAY ? &names : &schemas;
-        mcpi_fit_slot *s;
-        if (mcpi_fit_slot_of(w, item[-1].u.text, item[-1].n)) continue;
-        s = mcpi_fit_slot_for(f, item, base);
-        if (!s) return;
-        s->key = item[-1].u.text;
-        s->key_len = item[-1].n;
-        mcpi_fit_append_named(f, w, s);
+        if (!mcpi_fit_slot_of(w, item[-1].u.text, item[-1].n))
+            mcpi_fit_put_slot(f, w, item, base, item[-1].u.text, item[-1].n);
     }
     if (names.n) mcpi_fit_add(f, n, &names);
     if (schemas.n) mcpi_fit_add(f, n, &schemas);
@@ -9722,6 +9723,15 @@ static uint32_t mcpi_fit_peek_type(mcpi_fitter *f, const mcp_json *v)
     return guess;
 }
 
+static void mcpi_fit_absorb_one(mcpi_fitter *f, mcpi_fit_node *n, const mcp_json *json, const mcp_json *base)
+{
+    mcpi_fit_src src;
+    src.json = json;
+    src.base = base;
+    src.next = NULL;
+    mcpi_fit_absorb(f, n, &src);
+}
+
 /* Is a schema at this address being read on the way from the root to here? */
 static bool mcpi_fit_is_open(const mcpi_fitter *f, const mcpi_fit_target *t)
 {
@@ -9766,8 +9776,6 @@ static void mcpi_fit_settle(mcpi_fitter *f, mcpi_fit_node *n)
 {
     mcpi_fit_ref *r;
     mcpi_fit_target *t;
-    mcpi_fit_active *a;
-    mcpi_fit_src src;
     if (mcpi_fit_keeps(f, n)) return;
     if (!n->serial) n->serial = ++f->serial;
     while ((n->refs || n->kept) && !mcpi_fit_stopped(f)) {
@@ -9788,15 +9796,8 @@ static void mcpi_fit_settle(mcpi_fitter *f, mcpi_fit_node *n)
         if (t->stamp == n->serial) continue;                /* a reference to itself says nothing */
         if (mcpi_fit_is_open(f, t)) { mcpi_fit_cut(f, n, t); continue; }
         t->stamp = n->serial;
-        a = (mcpi_fit_active *)mcpi_fit_new(f, sizeof *a);
-        if (!a) return;
-        a->target = t;
-        a->next = n->targets;
-        n->targets = a;
-        src.json = t->json;
-        src.base = t->base;
-        src.next = NULL;
-        mcpi_fit_absorb(f, n, &src);
+        mcpi_fit_put_target(f, &n->targets, t);
+        mcpi_fit_absorb_one(f, n, t->json, t->base);
     }
 }
 
@@ -9817,15 +9818,13 @@ static mcpi_fit_node *mcpi_fit_raw(mcpi_fitter *f, const mcpi_fit_slot *s)
     if (!n) return NULL;
     if (++f->nodes > f->d.max_nodes) f->over = true;
     if (s->other) {                         /* any of these: a union that was not written as one */
-        mcpi_fit_union *u = (mcpi_fit_union *)mcpi_fit_new(f, sizeof *u);
-        mcpi_fit_slot **at;
-        if (!u) return NULL;
-        for (at = &u->first; s; s = s->other, at = &(*at)->next) {
+        mcpi_fit_slot *first = NULL, **at = &first;
+        for (; s; s = s->other, at = &(*at)->next) {
             *at = mcpi_fit_clone_slot(f, s);
             if (!*at) return NULL;
             (*at)->other = NULL;
         }
-        n->unions = n->unions_last = u;
+        mcpi_fit_put_union(f, n, first, false);
         return n;
     }
     mcpi_fit_absorb(f, n, &s->all);
@@ -11125,13 +11124,7 @@ static void mcpi_fit_finish_required(mcpi_fitter *f, mcpi_fit_node *n, bool in_p
         const char *key = v->slot ? v->slot->key : v->json->u.text;
         size_t len = v->slot ? v->slot->key_len : v->json->n;
         mcpi_fit_slot *s = mcpi_fit_slot_of(p, key, len);
-        if (!s && p && in_place) {
-            s = mcpi_fit_slot_for(f, &mcpi_fit_true, NULL);
-            if (!s) return;
-            s->key = key;
-            s->key_len = len;
-            mcpi_fit_append_named(f, p, s);
-        }
+        if (!s && p && in_place) s = mcpi_fit_put_slot(f, p, &mcpi_fit_true, NULL, key, len);
         if (!s && n->in_place) f->cut = true;
         if (s && !s->needed) { s->needed = true; mcpi_fit_append_value(f, w, v->json, s); }
         else if (!f->most) mcpi_fit_report(f, "required names %.*s %s", len < 60 ? (int)len : 60, key, s ? "twice" :
@@ -11385,11 +11378,7 @@ static void mcpi_fit_finish_kept(mcpi_fitter *f, mcpi_fit_node *n)
         f->defs_last = t;
     }
     if (f->walked) {
-        mcpi_fit_active *a = (mcpi_fit_active *)mcpi_fit_new(f, sizeof *a);
-        if (!a) return;
-        a->target = t;
-        a->next = f->walked->leads;
-        f->walked->leads = a;
+        mcpi_fit_put_target(f, &f->walked->leads, t);
         t->led++;
     }
     if (mcpi_fit_cell(f, MCPI_F_BESIDE_REF) == 'w') {
@@ -11664,11 +11653,8 @@ static bool mcpi_fit_fold(mcpi_fitter *f, mcpi_fit_node *n)
 static void mcpi_fit_put_input(mcpi_fitter *f, mcpi_fit_node *n)
 {
     mcpi_fit_word *w = mcpi_fit_put_word(f, n, MCPI_F_PROPERTIES);
-    mcpi_fit_slot *s = mcpi_fit_slot_for(f, f->root, f->root);
-    if (!w || !s) return;
-    s->key = "input";
-    s->key_len = 5;
-    mcpi_fit_append_named(f, w, s);
+    mcpi_fit_slot *s = w ? mcpi_fit_put_slot(f, w, f->root, f->root, "input", 5) : NULL;
+    if (!s) return;
     mcpi_fit_need(f, n, s);
     s->needed = false;                      /* mcpi_fit_finish_required marks it */
     mcpi_fit_report(f, "the schema is no object: it is sent as property \"input\" of one");
@@ -11681,7 +11667,6 @@ static mcpi_fit_node *mcpi_fit_tree(mcpi_fitter *f, bool *wrap)
     mcpi_fit_node *n = mcpi_fit_new_node(f);
     mcpi_fit_place here;
     mcpi_fit_target *t;
-    mcpi_fit_src src;
     uint32_t types;
     bool object = true;
     f->top.json = f->root;
@@ -11691,9 +11676,7 @@ static mcpi_fit_node *mcpi_fit_tree(mcpi_fitter *f, bool *wrap)
     f->nodes++;
     if (f->wrapped) { f->top.json = NULL; mcpi_fit_put_input(f, n); }
     else if (mcp_json_type(f->root) == MCP_JSON_OBJECT) {
-        src.json = src.base = f->root;
-        src.next = NULL;
-        mcpi_fit_absorb(f, n, &src);
+        mcpi_fit_absorb_one(f, n, f->root, f->root);
         mcpi_fit_settle(f, n);
         mcpi_fit_open(n, true);
         types = MCPI_FIT_HAS(n, PROPERTIES) ? 0 : mcpi_fit_own_types(n);    /* with properties it is an object */
@@ -11726,11 +11709,8 @@ static mcpi_fit_node *mcpi_fit_tree(mcpi_fitter *f, bool *wrap)
         if (!t->node) return NULL;
         if (++f->nodes > f->d.max_nodes) f->over = true;
         t->node->no_keep = true;
-        src.json = t->json;
-        src.base = t->base;
-        src.next = NULL;
         t->node->serial = t->stamp = ++f->serial;
-        mcpi_fit_absorb(f, t->node, &src);
+        mcpi_fit_absorb_one(f, t->node, t->json, t->base);
         mcpi_fit_settle(f, t->node);
         if (!mcpi_fit_stopped(f)) mcpi_fit_finish(f, t->node, 2);
     }
