@@ -11377,10 +11377,6 @@ static void mcpi_fit_finish_kept(mcpi_fitter *f, mcpi_fit_node *n)
         else f->defs = t;
         f->defs_last = t;
     }
-    if (f->walked) {
-        mcpi_fit_put_target(f, &f->walked->leads, t);
-        t->led++;
-    }
     if (mcpi_fit_cell(f, MCPI_F_BESIDE_REF) == 'w') {
         if (n->has || n->note_len) mcpi_fit_wrap(f, n);
     } else mcpi_fit_drop(n, ~(MCPI_FIT_BIT(MCPI_F_TITLE) | MCPI_FIT_BIT(MCPI_F_DESCRIPTION)));
@@ -12200,11 +12196,22 @@ static const mcpi_fit_node *mcpi_fit_run(mcpi_fitter *f, const mcpi_fit_try *t, 
     return mcpi_fit_stopped(f) ? NULL : root;
 }
 
+/* To which definitions the node of one leads, as it will be written. */
+static void mcpi_fit_find_leads(mcpi_fitter *f, mcpi_fit_target *t, const mcpi_fit_node *n)
+{
+    const mcpi_fit_word *w;
+    const mcpi_fit_slot *s;
+    if (n->kept) { mcpi_fit_put_target(f, &t->leads, n->kept); n->kept->led++; }
+    for (w = n->words; w; w = w->next)
+        for (s = w->first; s; s = s->next) if (s->node) mcpi_fit_find_leads(f, t, s->node);
+}
+
 /* Do the definitions that were kept lead in a circle? Those that no other leads to are taken away, again and again. */
 static bool mcpi_fit_has_circle(mcpi_fitter *f)
 {
     mcpi_fit_target *t, *free = NULL, *next;
     size_t left = 0;
+    for (t = f->defs; t; t = t->next_def) mcpi_fit_find_leads(f, t, t->node);
     for (t = f->defs; t; t = t->next_def) {
         left++;
         if (!t->led) { t->group = free; free = t; }         /* the groups have done their duty */
