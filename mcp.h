@@ -11618,6 +11618,7 @@ static bool mcpi_fit_fold(mcpi_fitter *f, mcpi_fit_node *n)
         mcpi_fit_union *u = n->unions;
         mcpi_fit_word all, variants;
         mcpi_fit_slot *s, *next;
+        int nested = 0;
         bool null = false, needs = true;
         n->unions = u->next;
         if (!n->unions) n->unions_last = NULL;
@@ -11627,7 +11628,8 @@ static bool mcpi_fit_fold(mcpi_fitter *f, mcpi_fit_node *n)
         for (s = all.first; s && !mcpi_fit_stopped(f); s = next) {
             uint32_t own = mcpi_fit_own_types(s->node), types = own ? own : mcpi_fit_guess_type(s->node);
             bool fits = !types || mcpi_fit_has_type(types, MCPI_T_OBJECT);
-            if (fits && s->node->unions) { mcpi_fit_flatten(f, s); next = s->next; continue; }
+            if (nested >= 64) s->node->unions = NULL;       /* enough */
+            if (fits && s->node->unions) { nested++; mcpi_fit_flatten(f, s); next = s->next; continue; }
             next = s->next;
             if (!fits) { mcpi_fit_report(f, "a variant is no object and is dropped"); continue; }
             mcpi_fit_check_closed(f, s->node);
