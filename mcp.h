@@ -8190,7 +8190,7 @@ int mcp_schema_check(const mcp_schema *s, const mcp_json *value, mcp_arena *scra
                                                         eaa nei em ss o lw l l
                                                         nis tds mj ks o me l a                                      */
 #define MCPI_FIT_TABLE(X) \
-    X(TITLE,            "title",                 '*', "xxx kkk kk xx k xx x x") \
+    X(TITLE,            "title",                 '*', "xxx xxx kk xx k xx x x") \
     X(DESCRIPTION,      "description",           '*', "kkk kkk kk kk k kk k k") \
     X(DEFAULT,          "default",               '*', "kkn kkk kn kn r kk n x") /* r: a scalar that fits */ \
     X(EXAMPLES,         "examples",              '*', "nnx kkk nn xx n nn n x") \
@@ -8270,7 +8270,7 @@ int mcp_schema_check(const mcp_schema *s, const mcp_json *value, mcp_arena *scra
     X(BESIDE,           "",                      '*', "kkk kkk dk kk t kk k k") /* annotations beside anyOf: d only
                                                          description and nullable; t description and title */ \
     X(NO_ITEMS,         "",                      'a', "rrF --- s- rF s rr - -") /* no items: r {}; s string */ \
-    X(BARE,             "",                      'o', "ppp --- x- pp - pp - -") /* an object without properties: p gets
+    X(BARE,             "",                      'o', "ppp --- x- p- - pp - -") /* an object without properties: p gets
                                                          an empty map; x has none but at the root */ \
     X(KEYS,             "",                      '*', "--- aa- i- -- w -- - -") /* names: a [A-Za-z0-9_.-]{1,64};
                                                          i [A-Za-z_][A-Za-z0-9_]{0,63}; w no word of moonshot's */ \
@@ -8408,7 +8408,7 @@ typedef struct mcpi_fit_node {
     bool never;                             /* no value fits */
     bool clash;                             /* two of its schemas contradict each other */
     bool null, null_first;                  /* or null */
-    bool nullable, needed, sealed, constant, free, typed, in_place, no_keep, top, from_union, done, joined, named;
+    bool nullable, needed, sealed, constant, free, typed, in_place, barren, no_keep, top, from_union, done, joined, named;
 } mcpi_fit_node;
 
 /* -- the fitter -------------------------------------------------------------------------------------------------- */
@@ -8449,6 +8449,7 @@ typedef struct mcpi_fitter {
     bool strict, cyclic, changed, wrapped;  /* changed: there is something to undo */
     bool cut;                               /* something was left out: what is not said would be wider */
     bool odd;                               /* there was a union, a reference or a contradiction */
+    bool closing;                           /* the last lines of the report have their place in any case */
     bool anchored, keyed, optional;         /* optional: since the definition began, through what may be left out */
     size_t most, refs;                      /* properties of the root; references that were met */
     uint32_t serial;
@@ -8639,7 +8640,7 @@ static void mcpi_fit_report(mcpi_fitter *f, const char *fmt, ...)
     char line[256];
     va_list ap;
     size_t n;
-    if (f->said_len > MCPI_FIT_REPORT_MAX - 8192) { f->unsaid++; return; }
+    if (f->said_len > MCPI_FIT_REPORT_MAX - 8192 && !f->closing) { f->unsaid++; return; }
     va_start(ap, fmt);
     n = mcpi_vsay(line, sizeof line, fmt, ap);
     va_end(ap);
@@ -8937,6 +8938,17 @@ static void mcpi_fit_append_named(mcpi_fitter *f, mcpi_fit_word *w, mcpi_fit_slo
     } else if (w->index) mcpi_fit_index_add(f, w->index, mcpi_hash(s->key, s->key_len), s->key, NULL, s);
 }
 
+static mcpi_fit_slot *mcpi_fit_put_slot(mcpi_fitter *f, mcpi_fit_word *w, const mcp_json *json, const mcp_json *base,
+                                        const char *key, size_t len)
+{
+    mcpi_fit_slot *s = mcpi_fit_slot_for(f, json, base);
+    if (!s) return NULL;
+    s->key = key;
+    s->key_len = len;
+    mcpi_fit_append_named(f, w, s);
+    return s;
+}
+
 static void mcpi_fit_append_value(mcpi_fitter *f, mcpi_fit_word *w, const mcp_json *json, mcpi_fit_slot *slot)
 {
     mcpi_fit_value *v = (mcpi_fit_value *)mcpi_fit_new(f, sizeof *v);
@@ -9003,6 +9015,8 @@ static bool mcpi_fit_value_not_empty(const void *unused, const mcp_json *v)
 
 /* -- two of one keyword ------------------------------------------------------------------------------------------ */
 
+static void mcpi_fit_tell(mcpi_fitter *f, mcpi_fit_node *n, const mcpi_fit_word *w);
+
 static void mcpi_fit_take_types(mcpi_fit_node *n, uint32_t types)
 {
     uint32_t both = n->types ? mcpi_fit_common_types(n->types, types) : types;
@@ -9067,10 +9081,12 @@ static void mcpi_fit_take(mcpi_fitter *f, mcpi_fit_node *n, mcpi_fit_word *old, 
         mcpi_fit_conjoin(f, old->first, w->first);
         break;
     case MCPI_F_TITLE: case MCPI_F_DESCRIPTION: case MCPI_F_DEFAULT: case MCPI_F_EXAMPLES: case MCPI_F_EXAMPLE:
-        break;                              /* the outer one wins */
+    case MCPI_F_TYPE:
+        break;                              /* the outer one wins; types are common ones already */
     default:
-        if (!w->json || !old->json || !mcpi_fit_same(w->json, old->json))
-            mcpi_fit_report(f, "only one of two %s is kept", mcpi_fit_name(w->id));
+        if (w->json && old->json && mcpi_fit_same(w->json, old->json)) break;
+        mcpi_fit_report(f, "only one of two %s is kept", mcpi_fit_name(w->id));
+        mcpi_fit_tell(f, n, w);
         break;
     }
 }
@@ -9083,6 +9099,36 @@ static void mcpi_fit_add(mcpi_fitter *f, mcpi_fit_node *n, const mcpi_fit_word *
     if (!old) return;
     copy.next = NULL;
     *old = copy;
+}
+
+static void mcpi_fit_put_target(mcpi_fitter *f, mcpi_fit_active **list, mcpi_fit_target *t)
+{
+    mcpi_fit_active *a = (mcpi_fit_active *)mcpi_fit_new(f, sizeof *a);
+    if (!a) return;
+    a->target = t;
+    a->next = *list;
+    *list = a;
+}
+
+static void mcpi_fit_put_union(mcpi_fitter *f, mcpi_fit_node *n, mcpi_fit_slot *first, bool one)
+{
+    mcpi_fit_union *u = (mcpi_fit_union *)mcpi_fit_new(f, sizeof *u);
+    if (!u) return;
+    u->first = first;
+    u->one = one;
+    if (n->unions_last) n->unions_last->next = u;
+    else n->unions = u;
+    n->unions_last = u;
+}
+
+static void mcpi_fit_refer(mcpi_fitter *f, mcpi_fit_node *n, const mcp_json *text, const mcp_json *base)
+{
+    mcpi_fit_ref *r = (mcpi_fit_ref *)mcpi_fit_new(f, sizeof *r), **at = &n->refs;
+    if (!r) return;
+    r->text = text;
+    r->base = base;
+    while (*at) at = &(*at)->next;
+    *at = r;
 }
 
 /* What m says, n says too. m stays as it is. Annotations of m only where n has none, and only if asked. */
@@ -9125,30 +9171,10 @@ static void mcpi_fit_merge(mcpi_fitter *f, mcpi_fit_node *n, const mcpi_fit_node
         mcpi_fit_add(f, n, &fresh);
     }
     if (m->types) mcpi_fit_take_types(n, m->types);
-    for (u = m->unions; u; u = u->next) {
-        mcpi_fit_union *copy = (mcpi_fit_union *)mcpi_fit_new(f, sizeof *copy);
-        if (!copy) return;
-        copy->first = u->first;
-        copy->one = u->one;
-        if (n->unions_last) n->unions_last->next = copy;
-        else n->unions = copy;
-        n->unions_last = copy;
-    }
-    for (r = m->refs; r; r = r->next) {
-        mcpi_fit_ref *copy = (mcpi_fit_ref *)mcpi_fit_new(f, sizeof *copy);
-        if (!copy) return;
-        copy->text = r->text;
-        copy->base = r->base;
-        copy->next = n->refs;
-        n->refs = copy;
-    }
-    for (t = m->targets; t; t = t->next) {
-        mcpi_fit_active *copy = (mcpi_fit_active *)mcpi_fit_new(f, sizeof *copy);
-        if (!copy) return;
-        copy->target = t->target;
-        copy->next = n->targets;
-        n->targets = copy;
-    }
+    for (u = m->unions; u; u = u->next) mcpi_fit_put_union(f, n, u->first, u->one);
+    for (r = m->refs; r; r = r->next) mcpi_fit_refer(f, n, r->text, r->base);
+    for (t = m->targets; t; t = t->next) mcpi_fit_put_target(f, &n->targets, t->target);
+    if (annotations && m->note_len) mcpi_fit_note(f, n, "%.*s", (int)m->note_len, m->note);
     if (m->kept && !n->kept) n->kept = m->kept;
     if (m->closed > n->closed) n->closed = m->closed;
     n->never |= m->never;
@@ -9205,11 +9231,7 @@ static void mcpi_fit_read_map(mcpi_fitter *f, mcpi_fit_node *n, int id, const mc
         if (mcp_json_type(v) != MCP_JSON_OBJECT) break;
         s = mcpi_fit_slot_of(&w, item[-1].u.text, item[-1].n);
         if (s) { s->all.json = item; continue; }
-        s = mcpi_fit_slot_for(f, item, base);
-        if (!s) return;
-        s->key = item[-1].u.text;
-        s->key_len = item[-1].n;
-        mcpi_fit_append_named(f, &w, s);
+        mcpi_fit_put_slot(f, &w, item, base, item[-1].u.text, item[-1].n);
     }
     mcpi_fit_add(f, n, &w);
 }
@@ -9283,7 +9305,7 @@ static void mcpi_fit_read_values(mcpi_fitter *f, mcpi_fit_node *n, const mcp_jso
         mcpi_fit_work(f, v->n);
         if (mcpi_fit_stopped(f)) return;
         mcp_json_each(item, v) if (!mcpi_fit_has_value(&w, item)) mcpi_fit_append_value(f, &w, item, NULL);
-        if (w.n < v->n) mcpi_fit_report(f, w.n ? "enum lost duplicates" : "enum is empty and is dropped");
+        if (!w.n || w.n < v->n) mcpi_fit_report(f, w.n ? "enum lost duplicates" : "enum is empty and is dropped");
     }
     if (!w.n) return;
     if (!MCPI_FIT_HAS(n, ENUM)) n->constant = constant;
@@ -9311,31 +9333,24 @@ static void mcpi_fit_read_required(mcpi_fitter *f, mcpi_fit_node *n, const mcp_j
 
 static void mcpi_fit_read_union(mcpi_fitter *f, mcpi_fit_node *n, bool one, const mcp_json *v, const mcp_json *base)
 {
-    mcpi_fit_union *u;
-    mcpi_fit_slot *s, **at;
+    mcpi_fit_slot *first = NULL, **at = &first;
     if (!mcpi_is_container(v)) {
         mcpi_fit_report(f, "%s is no list and is dropped", one ? "oneOf" : "anyOf");
         return;
     }
     if (!v->n) return;
     f->odd = true;
-    u = (mcpi_fit_union *)mcpi_fit_new(f, sizeof *u);
-    if (!u) return;
-    at = &u->first;
     if (mcp_json_type(v) == MCP_JSON_OBJECT) *at = mcpi_fit_slot_for(f, v, base);
     else {
         mcpi_fit_work(f, v->n);
         if (mcpi_fit_stopped(f)) return;
         mcp_json_each(item, v) {
-            s = *at = mcpi_fit_slot_for(f, item, base);
-            if (!s) return;
-            at = &s->next;
+            *at = mcpi_fit_slot_for(f, item, base);
+            if (!*at) return;
+            at = &(*at)->next;
         }
     }
-    u->one = one;
-    if (n->unions_last) n->unions_last->next = u;
-    else n->unions = u;
-    n->unions_last = u;
+    mcpi_fit_put_union(f, n, first, one);
 }
 
 /* Where "allOf" and the like wait until the schema that lists them is read. */
@@ -9353,15 +9368,9 @@ static void mcpi_fit_enqueue(mcpi_fitter *f, mcpi_fit_queue *q, const mcp_json *
 
 static void mcpi_fit_read_ref(mcpi_fitter *f, mcpi_fit_node *n, const mcp_json *v, const mcp_json *base)
 {
-    mcpi_fit_ref *r;
     if (mcp_json_type(v) != MCP_JSON_STRING) { mcpi_fit_report(f, "$ref is no string and is dropped"); return; }
     f->odd = true;
-    r = (mcpi_fit_ref *)mcpi_fit_new(f, sizeof *r);
-    if (!r) return;
-    r->text = v;
-    r->base = base;
-    r->next = n->refs;
-    n->refs = r;
+    mcpi_fit_refer(f, n, v, base);
 }
 
 static void mcpi_fit_read_not(mcpi_fitter *f, mcpi_fit_node *n, const mcp_json *v, const mcp_json *base)
@@ -9384,13 +9393,8 @@ static void mcpi_fit_read_needs(mcpi_fitter *f, mcpi_fit_node *n, const mcp_json
     if (mcpi_fit_stopped(f)) return;
     mcp_json_each(item, v) {
         mcpi_fit_word *w = mcp_json_type(item) == MCP_JSON_ARRAY ? &names : &schemas;
-        mcpi_fit_slot *s;
-        if (mcpi_fit_slot_of(w, item[-1].u.text, item[-1].n)) continue;
-        s = mcpi_fit_slot_for(f, item, base);
-        if (!s) return;
-        s->key = item[-1].u.text;
-        s->key_len = item[-1].n;
-        mcpi_fit_append_named(f, w, s);
+        if (!mcpi_fit_slot_of(w, item[-1].u.text, item[-1].n))
+            mcpi_fit_put_slot(f, w, item, base, item[-1].u.text, item[-1].n);
     }
     if (names.n) mcpi_fit_add(f, n, &names);
     if (schemas.n) mcpi_fit_add(f, n, &schemas);
@@ -9719,6 +9723,15 @@ static uint32_t mcpi_fit_peek_type(mcpi_fitter *f, const mcp_json *v)
     return guess;
 }
 
+static void mcpi_fit_absorb_one(mcpi_fitter *f, mcpi_fit_node *n, const mcp_json *json, const mcp_json *base)
+{
+    mcpi_fit_src src;
+    src.json = json;
+    src.base = base;
+    src.next = NULL;
+    mcpi_fit_absorb(f, n, &src);
+}
+
 /* Is a schema at this address being read on the way from the root to here? */
 static bool mcpi_fit_is_open(const mcpi_fitter *f, const mcpi_fit_target *t)
 {
@@ -9763,8 +9776,6 @@ static void mcpi_fit_settle(mcpi_fitter *f, mcpi_fit_node *n)
 {
     mcpi_fit_ref *r;
     mcpi_fit_target *t;
-    mcpi_fit_active *a;
-    mcpi_fit_src src;
     if (mcpi_fit_keeps(f, n)) return;
     if (!n->serial) n->serial = ++f->serial;
     while ((n->refs || n->kept) && !mcpi_fit_stopped(f)) {
@@ -9777,7 +9788,7 @@ static void mcpi_fit_settle(mcpi_fitter *f, mcpi_fit_node *n)
             if (!t) {
                 f->cut = true;
                 if (!mcpi_fit_stopped(f))
-                    mcpi_fit_report(f, "reference %.*s leads nowhere in this document: any value",
+                    mcpi_fit_report(f, "reference %.*s leads to no schema of this document: any value",
                                     r->text->n < 100 ? (int)r->text->n : 100, r->text->u.text);
                 continue;
             }
@@ -9785,15 +9796,8 @@ static void mcpi_fit_settle(mcpi_fitter *f, mcpi_fit_node *n)
         if (t->stamp == n->serial) continue;                /* a reference to itself says nothing */
         if (mcpi_fit_is_open(f, t)) { mcpi_fit_cut(f, n, t); continue; }
         t->stamp = n->serial;
-        a = (mcpi_fit_active *)mcpi_fit_new(f, sizeof *a);
-        if (!a) return;
-        a->target = t;
-        a->next = n->targets;
-        n->targets = a;
-        src.json = t->json;
-        src.base = t->base;
-        src.next = NULL;
-        mcpi_fit_absorb(f, n, &src);
+        mcpi_fit_put_target(f, &n->targets, t);
+        mcpi_fit_absorb_one(f, n, t->json, t->base);
     }
 }
 
@@ -9814,15 +9818,13 @@ static mcpi_fit_node *mcpi_fit_raw(mcpi_fitter *f, const mcpi_fit_slot *s)
     if (!n) return NULL;
     if (++f->nodes > f->d.max_nodes) f->over = true;
     if (s->other) {                         /* any of these: a union that was not written as one */
-        mcpi_fit_union *u = (mcpi_fit_union *)mcpi_fit_new(f, sizeof *u);
-        mcpi_fit_slot **at;
-        if (!u) return NULL;
-        for (at = &u->first; s; s = s->other, at = &(*at)->next) {
+        mcpi_fit_slot *first = NULL, **at = &first;
+        for (; s; s = s->other, at = &(*at)->next) {
             *at = mcpi_fit_clone_slot(f, s);
             if (!*at) return NULL;
             (*at)->other = NULL;
         }
-        n->unions = n->unions_last = u;
+        mcpi_fit_put_union(f, n, first, false);
         return n;
     }
     mcpi_fit_absorb(f, n, &s->all);
@@ -9954,6 +9956,12 @@ static bool mcpi_fit_only(const mcpi_fit_node *n, uint64_t words)
     return !(n->has & ~words) && !n->unions && !n->kept;
 }
 
+/* Is there something that says which type fits? */
+static bool mcpi_fit_typed(const mcpi_fit_node *n)
+{
+    return n->types || n->branches || n->kept;
+}
+
 static bool mcpi_fit_is_null(const mcpi_fit_node *n)
 {
     const mcpi_fit_word *w = mcpi_fit_find(n, MCPI_F_ENUM);
@@ -9994,6 +10002,12 @@ static uint32_t mcpi_fit_types_of_values(const mcpi_fit_word *w)
     for (v = w ? w->values : NULL; v; v = v->next) types = mcpi_fit_add_type(types, mcpi_fit_type_of_value(v->json));
     if (mcpi_fit_has_type(types, MCPI_T_NUMBER)) types = mcpi_fit_without_type(types, MCPI_T_INTEGER);
     return types;
+}
+
+/* What types the node names, or its values have. */
+static uint32_t mcpi_fit_own_types(const mcpi_fit_node *n)
+{
+    return n->types ? n->types : mcpi_fit_types_of_values(mcpi_fit_find(n, MCPI_F_ENUM));
 }
 
 /* The type that the keywords speak of. */
@@ -10085,7 +10099,7 @@ static void mcpi_fit_read_branches(mcpi_fitter *f, mcpi_fit_word *w, const mcpi_
         s->node = mcpi_fit_raw(f, s);
         if (!s->node) break;
         mcpi_fit_reconcile(f, s->node);
-        own = s->node->types ? s->node->types : mcpi_fit_types_of_values(mcpi_fit_find(s->node, MCPI_F_ENUM));
+        own = mcpi_fit_own_types(s->node);
         mcpi_fit_drop_strangers(f, s->node, own ? own : types);
         if (types && !mcpi_fit_has_type(types, MCPI_T_NULL)) s->node->nullable = false;
         if (types && s->node->types && mcpi_fit_common_types(s->node->types, types))
@@ -10095,6 +10109,7 @@ static void mcpi_fit_read_branches(mcpi_fitter *f, mcpi_fit_word *w, const mcpi_
             mcpi_fit_put_word(f, s->node, MCPI_F_TYPE);
         }
         guess = own || !types ? 0 : mcpi_fit_guess_type(s->node);
+        *null |= guess && mcpi_fit_has_type(types, MCPI_T_NULL);        /* of which it says nothing */
         if (!own && types && (guess || s->node->unions)) {  /* what is in it speaks of these types, too */
             s->node->types = guess ? mcpi_fit_common_types(guess, types) : types;
             if (!s->node->types) s->node->types = types;
@@ -10139,6 +10154,66 @@ static bool mcpi_fit_join_constants(mcpi_fitter *f, mcpi_fit_node *n, const mcpi
     return true;
 }
 
+/* The union that is sorted out. */
+static void mcpi_fit_put_branches(mcpi_fitter *f, mcpi_fit_node *n, int id, const mcpi_fit_word *branches)
+{
+    mcpi_fit_word *w = mcpi_fit_put_word(f, n, id);
+    if (!w) return;
+    w->first = branches->first;
+    w->last = branches->last;
+    w->n = branches->n;
+    n->branches = w;
+}
+
+/* A branch that is the only one is part of the node. */
+static void mcpi_fit_take_in(mcpi_fitter *f, mcpi_fit_node *n, const mcpi_fit_node *branch)
+{
+    mcpi_fit_open(n, false);
+    mcpi_fit_merge(f, n, branch, true);
+    mcpi_fit_settle(f, n);
+    mcpi_fit_open(n, true);
+}
+
+static void mcpi_fit_sort_unions(mcpi_fitter *f, mcpi_fit_node *n);
+
+/* Can a branch that one more union belongs to be met? Tried on a copy, without a word of it. */
+static bool mcpi_fit_can_be_met(mcpi_fitter *f, const mcpi_fit_node *branch)
+{
+    size_t said = f->said_len, unsaid = f->unsaid;
+    mcpi_fit_node *n = mcpi_fit_new_node(f);
+    if (!n) return false;
+    mcpi_fit_merge(f, n, branch, false);
+    mcpi_fit_open(n, true);
+    mcpi_fit_sort_unions(f, n);
+    mcpi_fit_open(n, false);
+    f->said_len = said;
+    f->unsaid = unsaid;
+    return !n->barren && !n->never && !n->clash;
+}
+
+/* What the unions of `rest` say goes into each branch. Those that cannot be met then go, if that is seen at once. */
+static void mcpi_fit_distribute(mcpi_fitter *f, mcpi_fit_word *branches, mcpi_fit_union *rest, uint32_t types)
+{
+    mcpi_fit_slot *s = branches->first, *next;
+    mcpi_fit_word met;
+    memset(&met, 0, sizeof met);
+    for (; s && !mcpi_fit_stopped(f); s = next) {
+        bool simple = !s->node->unions && !rest->next;
+        mcpi_fit_node more;
+        next = s->next;
+        memset(&more, 0, sizeof more);
+        more.unions = rest;
+        if (!s->node->types && types) {
+            s->node->types = types;
+            mcpi_fit_put_word(f, s->node, MCPI_F_TYPE);
+        }
+        mcpi_fit_merge(f, s->node, &more, false);
+        if (!simple || mcpi_fit_can_be_met(f, s->node)) mcpi_fit_append(&met, s);
+        else mcpi_fit_report(f, "nothing fits a branch: it is dropped");
+    }
+    if (met.n) *branches = met;             /* none: they stay, to be reported where they stand */
+}
+
 /* Sorts out the unions that were read, until there is none, or one whose branches differ: n->branches. What was a
    second union then belongs to each branch of the first. */
 static void mcpi_fit_sort_unions(mcpi_fitter *f, mcpi_fit_node *n)
@@ -10146,9 +10221,9 @@ static void mcpi_fit_sort_unions(mcpi_fitter *f, mcpi_fit_node *n)
     while (n->unions && !mcpi_fit_stopped(f)) {
         mcpi_fit_union *u = n->unions, *rest;
         mcpi_fit_slot *s;
-        mcpi_fit_word branches, *w;
+        mcpi_fit_word branches;
         bool null = false, needs = true, any = true, typed = n->types && !mcpi_fit_has_type(n->types, MCPI_T_NULL);
-        uint32_t types = n->types ? n->types : mcpi_fit_types_of_values(mcpi_fit_find(n, MCPI_F_ENUM));
+        uint32_t types = mcpi_fit_own_types(n);
         n->unions = u->next;
         if (!n->unions) n->unions_last = NULL;
         memset(&branches, 0, sizeof branches);
@@ -10165,37 +10240,24 @@ static void mcpi_fit_sort_unions(mcpi_fitter *f, mcpi_fit_node *n)
             continue;
         }
         if (null && !typed) n->null = n->from_union = true;
-        if (!branches.n) mcpi_fit_report(f, "no branch of %s can be met: it is dropped", u->one ? "oneOf" : "anyOf");
-        else if (branches.n == 1) {
-            mcpi_fit_open(n, false);
-            mcpi_fit_merge(f, n, branches.first->node, true);
-            mcpi_fit_settle(f, n);
-            mcpi_fit_open(n, true);
-        } else if (needs) mcpi_fit_tell_needs(f, n, branches.first, u->one);
+        if (!branches.n) {
+            mcpi_fit_report(f, "no branch of %s can be met: it is dropped", u->one ? "oneOf" : "anyOf");
+            n->barren = true;
+        }
+        else if (branches.n == 1) mcpi_fit_take_in(f, n, branches.first->node);
+        else if (needs) mcpi_fit_tell_needs(f, n, branches.first, u->one);
         else if (!mcpi_fit_join_constants(f, n, &branches)) {
             rest = n->unions;
             n->unions = n->unions_last = NULL;
-            if (u->one && mcpi_fit_cell(f, MCPI_F_ONE_OF) == 'r') mcpi_fit_report(f, "oneOf becomes anyOf");
-            w = mcpi_fit_put_word(f, n, u->one && mcpi_fit_cell(f, MCPI_F_ONE_OF) != 'r' ? MCPI_F_ONE_OF :
-                                  MCPI_F_ANY_OF);
-            if (!w) return;
-            w->first = branches.first;
-            w->last = branches.last;
-            w->n = branches.n;
-            n->branches = w;
-            if (rest) mcpi_fit_report(f, "what is a second union here goes into each branch of the first");
-            for (s = w->first; s; s = s->next) {
-                mcpi_fit_node more;
-                s->node->in_place = true;
-                if (!rest) continue;
-                memset(&more, 0, sizeof more);
-                more.unions = rest;
-                if (!s->node->types && types) {
-                    s->node->types = types;
-                    mcpi_fit_put_word(f, s->node, MCPI_F_TYPE);
-                }
-                mcpi_fit_merge(f, s->node, &more, false);
+            if (rest) {
+                mcpi_fit_report(f, "what is a second union here goes into each branch of the first");
+                mcpi_fit_distribute(f, &branches, rest, types);
+                if (branches.n == 1) { mcpi_fit_take_in(f, n, branches.first->node); continue; }
             }
+            if (u->one && mcpi_fit_cell(f, MCPI_F_ONE_OF) == 'r') mcpi_fit_report(f, "oneOf becomes anyOf");
+            mcpi_fit_put_branches(f, n, u->one && mcpi_fit_cell(f, MCPI_F_ONE_OF) != 'r' ? MCPI_F_ONE_OF :
+                                  MCPI_F_ANY_OF, &branches);
+            for (s = branches.first; s; s = s->next) s->node->in_place = true;
             return;
         }
     }
@@ -10207,12 +10269,15 @@ static mcpi_fit_node *mcpi_fit_branch(mcpi_fitter *f, const mcpi_fit_node *outer
                                       const mcpi_fit_node *raw)
 {
     mcpi_fit_node *n = mcpi_fit_new_node(f);
+    mcpi_fit_word *values;
     if (!n) return NULL;
     if (++f->nodes > f->d.max_nodes) f->over = true;
     if (outer) mcpi_fit_merge(f, n, outer, false);
     if (s->type) {
         n->types = s->type;
         mcpi_fit_put_word(f, n, MCPI_F_TYPE);
+        values = mcpi_fit_find(n, MCPI_F_ENUM);
+        if (values) mcpi_fit_filter_values(f, values, mcpi_fit_value_of, &n->types);
         return n;
     }
     if (!raw) raw = mcpi_fit_raw(f, s);
@@ -10243,12 +10308,7 @@ static void mcpi_fit_move_out(mcpi_fitter *f, mcpi_fit_node *n)
     n->closed = 0;
     n->sealed = n->constant = n->nullable = false;
     if (branches) {
-        mcpi_fit_word *w = mcpi_fit_put_word(f, n, branches->id);
-        if (!w) return;
-        w->first = branches->first;
-        w->last = branches->last;
-        w->n = branches->n;
-        n->branches = w;
+        mcpi_fit_put_branches(f, n, branches->id, branches);
     }
 }
 
@@ -10484,6 +10544,12 @@ static void mcpi_fit_shallow(mcpi_fitter *f, mcpi_fit_node *n, int depth)
 
 /* -- what a keyword becomes -------------------------------------------------------------------------------------- */
 
+/* true, {} or [] */
+static bool mcpi_fit_says_nothing(const mcp_json *v)
+{
+    return mcp_json_bool(v, mcpi_is_container(v) && !v->n);
+}
+
 /* The type of the values of a place, in words. */
 static const char *mcpi_fit_say_type(mcpi_fitter *f, const mcpi_fit_slot *s, char *buf, size_t cap)
 {
@@ -10493,9 +10559,8 @@ static const char *mcpi_fit_say_type(mcpi_fitter *f, const mcpi_fit_slot *s, cha
     uint32_t types;
     f->cyclic = cyclic;
     t.buf = buf; t.cap = cap; t.len = 0; t.full = false;
-    if (n && !n->types) n->types = MCPI_FIT_HAS(n, ENUM) ? mcpi_fit_types_of_values(mcpi_fit_find(n, MCPI_F_ENUM))
-                                                         : mcpi_fit_guess_type(n);
-    for (types = n ? n->types : 0; types; types >>= 4) {
+    types = n ? mcpi_fit_own_types(n) : 0;
+    for (types = n && !types ? mcpi_fit_guess_type(n) : types; types; types >>= 4) {
         mcpi_say_string(&t, mcpi_fit_types[types & 7], cap);
         if (types >= 16) mcpi_say_bytes(&t, " or ", 4);
     }
@@ -10504,14 +10569,27 @@ static const char *mcpi_fit_say_type(mcpi_fitter *f, const mcpi_fit_slot *s, cha
     return buf;
 }
 
-/* "Range 1..5." for a lower and an upper bound, of which the first that comes tells of both, if both are dropped. */
-static void mcpi_fit_tell_bounds(mcpi_fitter *f, mcpi_fit_node *n, const mcpi_fit_word *w, int low, int high,
-                                 const char *what)
+/* Can a double tell the number exactly? */
+static bool mcpi_fit_in_double(const mcp_json *v)
 {
-    const mcpi_fit_word *a = mcpi_fit_find(n, low), *b = mcpi_fit_find(n, high), *first;
+    double d = mcp_json_num(v, 0);
+    return d <= 9007199254740992.0 && d >= -9007199254740992.0;
+}
+
+/* What becomes of a bound that includes its value. */
+static char mcpi_fit_judge_bound(const mcpi_fitter *f, const mcpi_fit_word *w)
+{
+    char c = mcpi_fit_cell(f, w->id);
+    return c == 'd' ? mcpi_fit_in_double(w->json) ? 'k' : 'n' : c == 'c' ? mcp_json_num(w->json, 0) <= 1000 ? 'k' : 'n' : c;
+}
+
+/* "Range 1..5." for a lower bound and an upper one, which is the next row of the table, of which the first that comes tells of both, if both are dropped. */
+static void mcpi_fit_tell_bounds(mcpi_fitter *f, mcpi_fit_node *n, const mcpi_fit_word *w, int low, const char *what)
+{
+    const mcpi_fit_word *a = mcpi_fit_find(n, low), *b = mcpi_fit_find(n, low + 1), *first;
     char from[48], to[48];
-    if (a && mcpi_fit_cell(f, low) != 'n') a = NULL;
-    if (b && mcpi_fit_cell(f, high) != 'n') b = NULL;
+    if (a && mcpi_fit_judge_bound(f, a) != 'n') a = NULL;
+    if (b && mcpi_fit_judge_bound(f, b) != 'n') b = NULL;
     for (first = n->words; first != w && first != a && first != b; first = first->next) { }
     if (first != w) return;
     if (a) mcpi_fit_excerpt(a->json, from, sizeof from);
@@ -10521,84 +10599,76 @@ static void mcpi_fit_tell_bounds(mcpi_fitter *f, mcpi_fit_node *n, const mcpi_fi
     else if (b) mcpi_fit_note(f, n, "%s at most %s.", what, to);
 }
 
+/* One of a list: "a, b". */
+static void mcpi_fit_say_more(mcpi_said *t, const char *what, bool more)
+{
+    mcpi_say_string(t, what, 64);
+    if (more) mcpi_say_bytes(t, ", ", 2);
+}
+
 /* A keyword that is dropped, as a short sentence in the description. */
 static void mcpi_fit_tell(mcpi_fitter *f, mcpi_fit_node *n, const mcpi_fit_word *w)
 {
     char text[MCPI_FIT_NOTE], type[64];
+    const char *what;
     const mcpi_fit_slot *s = w->first;
+    const mcp_json *v = s ? s->all.json : w->json;
+    const mcpi_fit_value *value;
+    mcpi_said t;
     if (f->d.no_notes) return;
+    t.buf = text; t.cap = sizeof text; t.len = 0; t.full = false;
     switch (w->id) {
-    case MCPI_F_MINIMUM: case MCPI_F_MAXIMUM:
-        mcpi_fit_tell_bounds(f, n, w, MCPI_F_MINIMUM, MCPI_F_MAXIMUM, "Range"); return;
-    case MCPI_F_MIN_LENGTH: case MCPI_F_MAX_LENGTH:
-        mcpi_fit_tell_bounds(f, n, w, MCPI_F_MIN_LENGTH, MCPI_F_MAX_LENGTH, "Length"); return;
-    case MCPI_F_MIN_ITEMS: case MCPI_F_MAX_ITEMS:
-        mcpi_fit_tell_bounds(f, n, w, MCPI_F_MIN_ITEMS, MCPI_F_MAX_ITEMS, "Items:"); return;
+    case MCPI_F_MINIMUM: case MCPI_F_MAXIMUM: mcpi_fit_tell_bounds(f, n, w, MCPI_F_MINIMUM, "Range"); return;
+    case MCPI_F_MIN_LENGTH: case MCPI_F_MAX_LENGTH: mcpi_fit_tell_bounds(f, n, w, MCPI_F_MIN_LENGTH, "Length"); return;
+    case MCPI_F_MIN_ITEMS: case MCPI_F_MAX_ITEMS: mcpi_fit_tell_bounds(f, n, w, MCPI_F_MIN_ITEMS, "Items:"); return;
     case MCPI_F_MIN_PROPERTIES: case MCPI_F_MAX_PROPERTIES:
-        mcpi_fit_tell_bounds(f, n, w, MCPI_F_MIN_PROPERTIES, MCPI_F_MAX_PROPERTIES, "Properties:"); return;
-    case MCPI_F_ABOVE: mcpi_fit_note(f, n, "Over %s.", mcpi_fit_excerpt(w->json, text, sizeof text)); return;
-    case MCPI_F_BELOW: mcpi_fit_note(f, n, "Under %s.", mcpi_fit_excerpt(w->json, text, sizeof text)); return;
-    case MCPI_F_MULTIPLE: mcpi_fit_note(f, n, "Multiple of %s.", mcpi_fit_excerpt(w->json, text, sizeof text)); return;
+        mcpi_fit_tell_bounds(f, n, w, MCPI_F_MIN_PROPERTIES, "Properties:"); return;
     case MCPI_F_UNIQUE: mcpi_fit_note(f, n, "No duplicates."); return;
-    case MCPI_F_PATTERN:
-        mcpi_fit_note(f, n, "Pattern: %.*s", w->json->n < 1000 ? (int)w->json->n : 1000, w->json->u.text); return;
-    case MCPI_F_FORMAT: mcpi_fit_note(f, n, "Format: %s.", w->json->u.text); return;
-    case MCPI_F_ENCODING: mcpi_fit_note(f, n, "Encoding: %s.", w->json->u.text); return;
-    case MCPI_F_MEDIA: mcpi_fit_note(f, n, "Content: %s.", w->json->u.text); return;
-    case MCPI_F_DEFAULT:
-        if (mcp_json_type(w->json) != MCP_JSON_NULL)
-            mcpi_fit_note(f, n, "Default: %s.", mcpi_fit_excerpt(w->json, text, sizeof text));
+    case MCPI_F_PATTERN: mcpi_fit_note(f, n, "Pattern: %.*s", v->n < 1000 ? (int)v->n : 1000, v->u.text); return;
+    case MCPI_F_FORMAT: mcpi_fit_note(f, n, "Format: %s.", v->u.text); return;
+    case MCPI_F_ENCODING: mcpi_fit_note(f, n, "Encoding: %s.", v->u.text); return;
+    case MCPI_F_MEDIA: mcpi_fit_note(f, n, "Content: %s.", v->u.text); return;
+    case MCPI_F_MORE: if (s) mcpi_fit_note(f, n, "Map of %s.", mcpi_fit_say_type(f, s, type, sizeof type)); return;
+    case MCPI_F_PATTERNS:
+        if (s) mcpi_fit_note(f, n, "Keys like %.*s: %s.", s->key_len < 60 ? (int)s->key_len : 60, s->key,
+                             mcpi_fit_say_type(f, s, type, sizeof type));
         return;
-    case MCPI_F_EXAMPLE: mcpi_fit_note(f, n, "Example: %s.", mcpi_fit_excerpt(w->json, text, sizeof text)); return;
-    case MCPI_F_EXAMPLES:
-        if (w->json->n) mcpi_fit_note(f, n, "Example: %s.", mcpi_fit_excerpt(mcp_json_first(w->json), text,
-                                                                             sizeof text));
-        return;
-    case MCPI_F_ENUM: {
-        mcpi_said t;
-        const mcpi_fit_value *v;
-        t.buf = text; t.cap = sizeof text; t.len = 0; t.full = false;
-        for (v = w->values; v && !t.full; v = v->next) {
-            mcpi_say_string(&t, mcpi_fit_excerpt(v->json, type, sizeof type), sizeof type);
-            if (v->next) mcpi_say_bytes(&t, ", ", 2);
-        }
+    case MCPI_F_ENUM:
+        for (value = w->values; value && !t.full; value = value->next)
+            mcpi_fit_say_more(&t, mcpi_fit_excerpt(value->json, type, sizeof type), value->next != NULL);
         if (t.full) mcpi_say_mend(&t);
         text[t.len] = 0;
         mcpi_fit_note(f, n, w->n == 1 ? "Must be %s." : "One of %s.", text);
         return;
-    }
-    case MCPI_F_MORE:
-        if (s) mcpi_fit_note(f, n, "Map of %s.", mcpi_fit_say_type(f, s, type, sizeof type));
-        return;
-    case MCPI_F_PATTERNS:
-        if (s) mcpi_fit_note(f, n, "Keys like %.*s: %s.", s->key_len < 60 ? (int)s->key_len : 60, s->key,
-                      mcpi_fit_say_type(f, s, type, sizeof type));
-        return;
-    case MCPI_F_TUPLE: {
-        mcpi_said t;
-        t.buf = text; t.cap = sizeof text; t.len = 0; t.full = false;
-        for (; s && !t.full; s = s->next) {
-            mcpi_say_string(&t, mcpi_fit_say_type(f, s, type, sizeof type), sizeof type);
-            if (s->next) mcpi_say_bytes(&t, ", ", 2);
-        }
+    case MCPI_F_TUPLE:
+        for (; s && !t.full; s = s->next)
+            mcpi_fit_say_more(&t, mcpi_fit_say_type(f, s, type, sizeof type), s->next != NULL);
         text[t.len] = 0;
         mcpi_fit_note(f, n, "Items in order: %s.", text);
         return;
-    }
     case MCPI_F_NEEDS: case MCPI_F_NEEDS_SCHEMA:
         for (; s; s = s->next)
-            mcpi_fit_note(f, n, "With %.*s: %s.", s->key_len < 40 ? (int)s->key_len : 40, s->key,
-                          mcpi_fit_excerpt(s->all.json, type, sizeof type));
+            if (!mcpi_fit_says_nothing(s->all.json))
+                mcpi_fit_note(f, n, "With %.*s: %s.", s->key_len < 40 ? (int)s->key_len : 40, s->key,
+                              mcpi_fit_excerpt(s->all.json, type, sizeof type));
         return;
-    case MCPI_F_NAMES: case MCPI_F_NOT: case MCPI_F_CONTAINS: case MCPI_F_IF: case MCPI_F_THEN: case MCPI_F_ELSE:
-        if (!s || (w->id == MCPI_F_NAMES && mcp_json_size(s->all.json) < 2)) return;    /* of strings: nothing new */
-        mcpi_fit_note(f, n, "%s: %s.", w->id == MCPI_F_NAMES ? "Keys" : w->id == MCPI_F_NOT ? "Not" :
-                      w->id == MCPI_F_IF ? "If" :
-                      w->id == MCPI_F_THEN ? "Then" : w->id == MCPI_F_ELSE ? "Else" : "Contains",
-                      mcpi_fit_excerpt(s->all.json, text, sizeof text));
-        return;
+    case MCPI_F_ABOVE: what = "Over"; break;
+    case MCPI_F_BELOW: what = "Under"; break;
+    case MCPI_F_MULTIPLE: what = "Multiple of"; break;
+    case MCPI_F_DEFAULT: what = "Default:"; break;
+    case MCPI_F_EXAMPLES: what = "Example:"; v = mcp_json_first(v); break;
+    case MCPI_F_EXAMPLE: what = "Example:"; break;
+    case MCPI_F_NAMES: what = "Keys:"; break;
+    case MCPI_F_NOT: what = "Not:"; break;
+    case MCPI_F_CONTAINS: what = "Contains:"; break;
+    case MCPI_F_IF: what = "If:"; break;
+    case MCPI_F_THEN: what = "Then:"; break;
+    case MCPI_F_ELSE: what = "Else:"; break;
     default: return;
     }
+    if (!v || (w->id == MCPI_F_DEFAULT && mcp_json_type(v) == MCP_JSON_NULL) ||
+        (w->id == MCPI_F_NAMES && mcp_json_size(v) <= (mcp_json_get(v, "type") != NULL))) return;   /* nothing new */
+    mcpi_fit_note(f, n, "%s %s.", what, mcpi_fit_excerpt(v, text, sizeof text));
 }
 
 /* A pattern: malformed ones never stay. */
@@ -10675,13 +10745,6 @@ static bool mcpi_fit_include_bound(mcpi_fitter *f, mcpi_fit_node *n, mcpi_fit_wo
     return true;
 }
 
-/* Can a double tell the number exactly? */
-static bool mcpi_fit_in_double(const mcp_json *v)
-{
-    double d = mcp_json_num(v, 0);
-    return d <= 9007199254740992.0 && d >= -9007199254740992.0;
-}
-
 static bool mcpi_fit_keeps_default(const mcpi_fitter *f, const mcpi_fit_node *n, const mcp_json *v)
 {
     const mcpi_fit_word *w = mcpi_fit_find(n, MCPI_F_ENUM);
@@ -10689,6 +10752,8 @@ static bool mcpi_fit_keeps_default(const mcpi_fitter *f, const mcpi_fit_node *n,
     if (mcp_json_type(v) == MCP_JSON_NULL && ((n->types && !n->null && n->types != MCPI_T_NULL) ||
                                               mcpi_fit_cell(f, MCPI_F_NULLS) == 'u'))
         return false;
+    if (!mcpi_fit_typed(n) && mcpi_fit_cell(f, MCPI_F_ANYTHING) == 'r' && mcp_json_type(v) != MCP_JSON_STRING)
+        return false;                       /* it will be a string */
     if (c != 'r') return c == 'k';
     if (mcp_json_type(v) == MCP_JSON_NULL) return n->null || n->types == MCPI_T_NULL;
     return !mcpi_is_container(v) && n->types && mcpi_fit_value_fits(n->types, v) && (!w || mcpi_fit_has_value(w, v));
@@ -10718,12 +10783,13 @@ static char mcpi_fit_judge(mcpi_fitter *f, mcpi_fit_node *n, mcpi_fit_word *w)
         return c;
     case MCPI_F_PATTERN: return mcpi_fit_keeps_pattern(f, v) ? 'k' : c == 'x' ? 'x' : 'n';
     case MCPI_F_FORMAT: return mcpi_fit_keeps_format(f, n, v) ? 'k' : 'n';
-    case MCPI_F_MINIMUM: case MCPI_F_MAXIMUM: return c != 'd' ? c : mcpi_fit_in_double(v) ? 'k' : 'n';
     case MCPI_F_ABOVE: case MCPI_F_BELOW:
         return c != 'r' ? c : mcpi_fit_include_bound(f, n, w) ? w->id == MCPI_F_ABOVE || w->id == MCPI_F_BELOW ? 'x' :
             'k' : 'n';
+    case MCPI_F_MINIMUM: case MCPI_F_MAXIMUM:
     case MCPI_F_MIN_LENGTH: case MCPI_F_MAX_LENGTH: case MCPI_F_MIN_ITEMS: case MCPI_F_MAX_ITEMS:
-        return c != 'c' ? c : mcp_json_num(v, 0) <= 1000 ? 'k' : 'n';
+        return mcpi_fit_judge_bound(f, w);
+    case MCPI_F_EXAMPLES: return v->n ? c : 'x';
     case MCPI_F_DEFAULT:
         return mcpi_fit_keeps_default(f, n, v) ? 'k' : mcp_json_type(v) == MCP_JSON_NULL || c == 'x' ? 'x' : 'n';
     default: return c;
@@ -10885,7 +10951,7 @@ static const char *mcpi_fit_sent_key(mcpi_fitter *f, const char *key, size_t n)
 static void mcpi_fit_write(mcpi_fitter *f, mcp_writer *out, const mcpi_fit_node *n, const char *key);
 static void mcpi_fit_finish(mcpi_fitter *f, mcpi_fit_node *n, int depth);
 
-/* Finishes what is in a slot. */
+/* Reads what is in a slot, and finishes it if a depth is given. */
 static void mcpi_fit_child(mcpi_fitter *f, mcpi_fit_slot *s, int id, size_t index, int depth)
 {
     mcpi_fit_place here;
@@ -10898,7 +10964,7 @@ static void mcpi_fit_child(mcpi_fitter *f, mcpi_fit_slot *s, int id, size_t inde
     f->place = &here;
     if (!s->node) s->node = mcpi_fit_raw(f, s);
     here.json = s->all.json;
-    if (s->node && !mcpi_fit_stopped(f)) mcpi_fit_finish(f, s->node, depth);
+    if (depth && s->node && !mcpi_fit_stopped(f)) mcpi_fit_finish(f, s->node, depth);
     f->place = here.up;
 }
 
@@ -10910,7 +10976,7 @@ static void mcpi_fit_wrap(mcpi_fitter *f, mcpi_fit_node *n)
 {
     mcpi_fit_slot *s = mcpi_fit_slot_for(f, NULL, NULL);
     mcpi_fit_node *inner = mcpi_fit_new_node(f);
-    mcpi_fit_word *w, *moved;
+    mcpi_fit_word *w, *moved, *next;
     uint64_t stay = MCPI_FIT_ANNOTATIONS;
     if (!s || !inner) return;
     if (++f->nodes > f->d.max_nodes) f->over = true;
@@ -10923,13 +10989,9 @@ static void mcpi_fit_wrap(mcpi_fitter *f, mcpi_fit_node *n)
         if (stay >> w->id & 1) continue;
         moved = mcpi_fit_put_word(f, inner, w->id);
         if (!moved) return;
-        moved->json = w->json;
-        moved->first = w->first;
-        moved->last = w->last;
-        moved->values = w->values;
-        moved->values_last = w->values_last;
-        moved->index = w->index;
-        moved->n = w->n;
+        next = moved->next;
+        *moved = *w;
+        moved->next = next;
     }
     mcpi_fit_drop(n, ~stay);
     n->types = 0;
@@ -10948,7 +11010,7 @@ static bool mcpi_fit_allow_null(mcpi_fitter *f, mcpi_fit_node *n)
     mcpi_fit_word *w = mcpi_fit_find(n, MCPI_F_ENUM);
     mcpi_fit_slot *null;
     if (n->types == MCPI_T_NULL || form == 'x') return false;
-    if (!n->types && !n->branches && !n->kept) return true;         /* any value: null, too */
+    if (!mcpi_fit_typed(n)) return true;    /* any value: null, too */
     if (form == 'u') return mcpi_fit_put_word(f, n, MCPI_F_NULLABLE) != NULL;
     if (form == 'l' && simple && !(w && mcpi_fit_cell(f, MCPI_F_ENUM) == 'p') && !(n->from_union &&
         (mcpi_fit_has_type(n->types, MCPI_T_OBJECT) || mcpi_fit_has_type(n->types, MCPI_T_ARRAY))) &&
@@ -11062,16 +11124,10 @@ static void mcpi_fit_finish_required(mcpi_fitter *f, mcpi_fit_node *n, bool in_p
         const char *key = v->slot ? v->slot->key : v->json->u.text;
         size_t len = v->slot ? v->slot->key_len : v->json->n;
         mcpi_fit_slot *s = mcpi_fit_slot_of(p, key, len);
-        if (!s && p && in_place) {
-            s = mcpi_fit_slot_for(f, &mcpi_fit_true, NULL);
-            if (!s) return;
-            s->key = key;
-            s->key_len = len;
-            mcpi_fit_append_named(f, p, s);
-        }
+        if (!s && p && in_place) s = mcpi_fit_put_slot(f, p, &mcpi_fit_true, NULL, key, len);
         if (!s && n->in_place) f->cut = true;
         if (s && !s->needed) { s->needed = true; mcpi_fit_append_value(f, w, v->json, s); }
-        else mcpi_fit_report(f, "required names %.*s %s", len < 60 ? (int)len : 60, key, s ? "twice" :
+        else if (!f->most) mcpi_fit_report(f, "required names %.*s %s", len < 60 ? (int)len : 60, key, s ? "twice" :
                              "which is no property");
     }
     if (!w->n) mcpi_fit_drop(n, MCPI_FIT_BIT(MCPI_F_REQUIRED));
@@ -11105,9 +11161,12 @@ static void mcpi_fit_finish_needs(mcpi_fit_node *n, const mcpi_fit_word *p)
     w->first = w->last = NULL;
     w->n = 0;
     for (; s; s = next) {
+        bool needs = false;
         next = s->next;
-        if (mcp_json_type(s->all.json) == MCP_JSON_ARRAY && mcpi_fit_slot_of(p, s->key, s->key_len))
-            mcpi_fit_append(w, s);
+        if (!mcpi_fit_slot_of(p, s->key, s->key_len)) continue;
+        mcp_json_each(item, s->all.json)
+            needs |= mcp_json_type(item) == MCP_JSON_STRING && mcpi_fit_slot_of(p, item->u.text, item->n);
+        if (needs) mcpi_fit_append(w, s);
     }
     if (!w->n) mcpi_fit_drop(n, MCPI_FIT_BIT(MCPI_F_NEEDS));
 }
@@ -11145,9 +11204,9 @@ static void mcpi_fit_finish_object(mcpi_fitter *f, mcpi_fit_node *n, int depth)
     if (mcpi_fit_stopped(f)) return;
     mcpi_fit_finish_needs(n, p);
     if (f->strict) {
-        if (!n->top && !(p && p->n) && !w) {
-            mcpi_fit_lose(f, "an object of any properties cannot be said", "");
-        }
+        if (!n->top && !(p && p->n) && (!w || bare == '-'))
+            mcpi_fit_lose(f, w ? "an object without properties cannot be said" :
+                          "an object of any properties cannot be said", "");
         mcpi_fit_put_word(f, n, MCPI_F_PROPERTIES);
         mcpi_fit_put_word(f, n, MCPI_F_MORE);
         mcpi_fit_put_word(f, n, MCPI_F_REQUIRED);
@@ -11173,12 +11232,12 @@ static void mcpi_fit_finish_array(mcpi_fitter *f, mcpi_fit_node *n)
 {
     mcpi_fit_word *w = mcpi_fit_find(n, MCPI_F_ITEMS), *tuple = mcpi_fit_find(n, MCPI_F_TUPLE);
     char none = mcpi_fit_cell(f, MCPI_F_NO_ITEMS);
-    bool closed = w && mcp_json_type(w->first->all.json) == MCP_JSON_BOOL && !mcp_json_bool(w->first->all.json, true);
+    bool closed = w && !mcp_json_bool(w->first->all.json, true);
     if (tuple && mcpi_fit_cell(f, MCPI_F_TUPLE) == 'r') {
         mcpi_fit_slot *all = NULL, **at = &all, *s;
         mcpi_fit_tell(f, n, tuple);
         if (closed) mcpi_fit_note(f, n, "At most %u.", (unsigned)tuple->n);
-        for (s = tuple->first; s; s = s->next) {
+        for (s = w && mcpi_fit_says_nothing(w->first->all.json) ? NULL : tuple->first; s; s = s->next) {
             *at = mcpi_fit_clone_slot(f, s);
             if (!*at) return;
             at = &(*at)->other;
@@ -11202,8 +11261,8 @@ static void mcpi_fit_finish_array(mcpi_fitter *f, mcpi_fit_node *n)
         mcpi_fit_put_any(f, n, MCPI_F_ITEMS);
     }
     w = mcpi_fit_find(n, MCPI_F_ITEMS);
-    if (w && none == 's' && !f->no_memory && !w->first->node) {
-        w->first->node = mcpi_fit_raw(f, w->first);
+    if (w && none == 's' && !f->no_memory) {
+        mcpi_fit_child(f, w->first, MCPI_F_ITEMS, MCP_NTS, 0);
         if (w->first->node) w->first->node->typed = true;
     }
 }
@@ -11226,10 +11285,9 @@ static void mcpi_fit_finish_words(mcpi_fitter *f, mcpi_fit_node *n, int depth)
                 continue;
             cut = f->cut;
             f->cut = false;
-            if (!s->node) s->node = mcpi_fit_raw(f, s);
+            mcpi_fit_child(f, s, w->id, list ? index : MCP_NTS, 0);
             if (s->node && w->id == MCPI_F_NAMES && !s->node->kept) {    /* names are strings */
-                uint32_t types = s->node->types ? s->node->types :
-                    mcpi_fit_types_of_values(mcpi_fit_find(s->node, MCPI_F_ENUM));
+                uint32_t types = mcpi_fit_own_types(s->node);
                 mcpi_fit_drop_strangers(f, s->node, MCPI_T_STRING);
                 if (s->node->never || s->node->clash || (types && !mcpi_fit_has_type(types, MCPI_T_STRING)))
                     gone |= MCPI_FIT_BIT(MCPI_F_NAMES);
@@ -11243,7 +11301,8 @@ static void mcpi_fit_finish_words(mcpi_fitter *f, mcpi_fit_node *n, int depth)
             mcpi_fit_child(f, s, w->id, list ? index : MCP_NTS, depth + 1);
             if ((w->id == MCPI_F_NOT || w->id == MCPI_F_IF || w->id == MCPI_F_CONTAINS) && s->node &&
                 f->cut) gone |= MCPI_FIT_BIT(w->id);
-            if ((w->id == MCPI_F_NOT || w->id == MCPI_F_NAMES) && s->node && !s->node->has && !s->node->types)
+            if ((w->id == MCPI_F_NOT || w->id == MCPI_F_NAMES) && s->node && !mcpi_fit_typed(s->node) &&
+                !(s->node->has & ~MCPI_FIT_ANNOTATIONS))
                 gone |= MCPI_FIT_BIT(w->id);
             if (w->id == MCPI_F_NAMES && s->node && s->node->types && !mcpi_fit_has_type(s->node->types, MCPI_T_STRING))
                 gone |= MCPI_FIT_BIT(w->id);
@@ -11268,7 +11327,7 @@ static void mcpi_fit_finish_anything(mcpi_fitter *f, mcpi_fit_node *n)
         n->null = true;
         mcpi_fit_report(f, "null alone is told as a string that may be null");
     }
-    if (n->types || n->branches || n->kept || n->top || c == 'k') return;
+    if (mcpi_fit_typed(n) || n->top || c == 'k') return;
     if (c == 'F') { mcpi_fit_lose(f, "a value of any type cannot be said", ""); return; }
     if (c == 'e' && !n->has && !n->note_len && !n->typed) return;
     n->types = MCPI_T_STRING;
@@ -11317,14 +11376,6 @@ static void mcpi_fit_finish_kept(mcpi_fitter *f, mcpi_fit_node *n)
         if (f->defs_last) f->defs_last->next_def = t;
         else f->defs = t;
         f->defs_last = t;
-    }
-    if (f->walked) {
-        mcpi_fit_active *a = (mcpi_fit_active *)mcpi_fit_new(f, sizeof *a);
-        if (!a) return;
-        a->target = t;
-        a->next = f->walked->leads;
-        f->walked->leads = a;
-        t->led++;
     }
     if (mcpi_fit_cell(f, MCPI_F_BESIDE_REF) == 'w') {
         if (n->has || n->note_len) mcpi_fit_wrap(f, n);
@@ -11432,7 +11483,7 @@ static void mcpi_fit_tell_variants(mcpi_fitter *f, mcpi_fit_node *n, const mcpi_
             if (!is && all && all->needed) continue;
             if (!first) mcpi_say_bytes(&t, ", ", 2);
             mcpi_say_string(&t, v->json->u.text, 40);
-            if (mcp_json_type(is) == MCP_JSON_STRING)
+            if (is && mcpi_has_text(is))
                 { mcpi_say_bytes(&t, " ", 1); mcpi_say_string(&t, is->u.text, 40); }
             first = false;
             any = true;
@@ -11528,14 +11579,46 @@ static void mcpi_fit_fold_variants(mcpi_fitter *f, mcpi_fit_node *n, mcpi_fit_wo
     for (s = p->first; s; s = s->next) { s->needed = false; s->round = s->count = 0; }
 }
 
-/* Folds all unions of a node that is the root, or a variant of it. False: no branch is an object. */
-static bool mcpi_fit_fold(mcpi_fitter *f, mcpi_fit_node *n, int depth)
+/* A variant that is a union itself stands for several: what follows s instead of it. */
+static void mcpi_fit_flatten(mcpi_fitter *f, mcpi_fit_slot *s)
+{
+    mcpi_fit_node *v = s->node;
+    mcpi_fit_union *u = v->unions;
+    mcpi_fit_word inner;
+    mcpi_fit_slot *b;
+    bool null = false;
+    v->unions = u->next;
+    memset(&inner, 0, sizeof inner);
+    mcpi_fit_open(v, true);
+    mcpi_fit_read_branches(f, &inner, u, 0, &null);
+    mcpi_fit_open(v, false);
+    for (b = inner.first; b && !mcpi_fit_stopped(f); b = b->next) {
+        mcpi_fit_node *both = mcpi_fit_new_node(f);
+        if (!both) return;
+        if (++f->nodes > f->d.max_nodes) f->over = true;
+        mcpi_fit_merge(f, both, v, true);
+        mcpi_fit_merge(f, both, b->node, true);
+        mcpi_fit_settle(f, both);
+        b->node = both;
+    }
+    if (!inner.n && (b = mcpi_fit_clone_slot(f, s)) != NULL) {      /* nothing fits the inner one: without it */
+        b->node = v;
+        mcpi_fit_append(&inner, b);
+    }
+    if (!inner.n) return;
+    inner.last->next = s->next;
+    s->next = inner.first;
+}
+
+/* Folds all unions of the root. False: no branch is an object. */
+static bool mcpi_fit_fold(mcpi_fitter *f, mcpi_fit_node *n)
 {
     bool object = true;
     while (n->unions && !mcpi_fit_stopped(f)) {
         mcpi_fit_union *u = n->unions;
         mcpi_fit_word all, variants;
         mcpi_fit_slot *s, *next;
+        int nested = 0;
         bool null = false, needs = true;
         n->unions = u->next;
         if (!n->unions) n->unions_last = NULL;
@@ -11543,11 +11626,11 @@ static bool mcpi_fit_fold(mcpi_fitter *f, mcpi_fit_node *n, int depth)
         memset(&variants, 0, sizeof variants);
         mcpi_fit_read_branches(f, &all, u, 0, &null);
         for (s = all.first; s && !mcpi_fit_stopped(f); s = next) {
-            uint32_t types = s->node->types ? s->node->types : MCPI_FIT_HAS(s->node, ENUM) ?
-                mcpi_fit_types_of_values(mcpi_fit_find(s->node, MCPI_F_ENUM)) : mcpi_fit_guess_type(s->node);
+            uint32_t own = mcpi_fit_own_types(s->node), types = own ? own : mcpi_fit_guess_type(s->node);
             bool fits = !types || mcpi_fit_has_type(types, MCPI_T_OBJECT);
+            if (nested >= 64) s->node->unions = NULL;       /* enough */
+            if (fits && s->node->unions) { nested++; mcpi_fit_flatten(f, s); next = s->next; continue; }
             next = s->next;
-            if (fits && depth < 16) fits = mcpi_fit_fold(f, s->node, depth + 1);
             if (!fits) { mcpi_fit_report(f, "a variant is no object and is dropped"); continue; }
             mcpi_fit_check_closed(f, s->node);
             needs &= mcpi_fit_only_needs(s->node);
@@ -11558,10 +11641,7 @@ static bool mcpi_fit_fold(mcpi_fitter *f, mcpi_fit_node *n, int depth)
             mcpi_fit_report(f, "no variant of %s is an object: it is dropped", u->one ? "oneOf" : "anyOf");
         } else if (needs && variants.n > 1) mcpi_fit_tell_needs(f, n, variants.first, u->one);
         else if (variants.n == 1) {
-            mcpi_fit_open(n, false);
-            mcpi_fit_merge(f, n, variants.first->node, true);
-            mcpi_fit_settle(f, n);
-            mcpi_fit_open(n, true);
+            mcpi_fit_take_in(f, n, variants.first->node);
         } else mcpi_fit_fold_variants(f, n, &variants, u->one);
     }
     return object;
@@ -11571,11 +11651,8 @@ static bool mcpi_fit_fold(mcpi_fitter *f, mcpi_fit_node *n, int depth)
 static void mcpi_fit_put_input(mcpi_fitter *f, mcpi_fit_node *n)
 {
     mcpi_fit_word *w = mcpi_fit_put_word(f, n, MCPI_F_PROPERTIES);
-    mcpi_fit_slot *s = mcpi_fit_slot_for(f, f->root, f->root);
-    if (!w || !s) return;
-    s->key = "input";
-    s->key_len = 5;
-    mcpi_fit_append_named(f, w, s);
+    mcpi_fit_slot *s = w ? mcpi_fit_put_slot(f, w, f->root, f->root, "input", 5) : NULL;
+    if (!s) return;
     mcpi_fit_need(f, n, s);
     s->needed = false;                      /* mcpi_fit_finish_required marks it */
     mcpi_fit_report(f, "the schema is no object: it is sent as property \"input\" of one");
@@ -11588,7 +11665,6 @@ static mcpi_fit_node *mcpi_fit_tree(mcpi_fitter *f, bool *wrap)
     mcpi_fit_node *n = mcpi_fit_new_node(f);
     mcpi_fit_place here;
     mcpi_fit_target *t;
-    mcpi_fit_src src;
     uint32_t types;
     bool object = true;
     f->top.json = f->root;
@@ -11598,15 +11674,13 @@ static mcpi_fit_node *mcpi_fit_tree(mcpi_fitter *f, bool *wrap)
     f->nodes++;
     if (f->wrapped) { f->top.json = NULL; mcpi_fit_put_input(f, n); }
     else if (mcp_json_type(f->root) == MCP_JSON_OBJECT) {
-        src.json = src.base = f->root;
-        src.next = NULL;
-        mcpi_fit_absorb(f, n, &src);
+        mcpi_fit_absorb_one(f, n, f->root, f->root);
         mcpi_fit_settle(f, n);
         mcpi_fit_open(n, true);
-        types = MCPI_FIT_HAS(n, PROPERTIES) ? 0 : n->types;     /* with properties, or no type, it is an object */
+        types = MCPI_FIT_HAS(n, PROPERTIES) ? 0 : mcpi_fit_own_types(n);    /* with properties it is an object */
         if (types && types != MCPI_T_NULL && !mcpi_fit_has_type(types, MCPI_T_OBJECT)) object = false;
         mcpi_fit_check_closed(f, n);
-        if (object && !mcpi_fit_fold(f, n, 0) && !MCPI_FIT_HAS(n, PROPERTIES) && !n->types) object = false;
+        if (object && !mcpi_fit_fold(f, n) && !MCPI_FIT_HAS(n, PROPERTIES) && !n->types) object = false;
         mcpi_fit_open(n, false);
         if (!object && !mcpi_fit_stopped(f)) { *wrap = true; return NULL; }
         if (MCPI_FIT_HAS(n, ENUM))
@@ -11633,11 +11707,8 @@ static mcpi_fit_node *mcpi_fit_tree(mcpi_fitter *f, bool *wrap)
         if (!t->node) return NULL;
         if (++f->nodes > f->d.max_nodes) f->over = true;
         t->node->no_keep = true;
-        src.json = t->json;
-        src.base = t->base;
-        src.next = NULL;
         t->node->serial = t->stamp = ++f->serial;
-        mcpi_fit_absorb(f, t->node, &src);
+        mcpi_fit_absorb_one(f, t->node, t->json, t->base);
         mcpi_fit_settle(f, t->node);
         if (!mcpi_fit_stopped(f)) mcpi_fit_finish(f, t->node, 2);
     }
@@ -11748,15 +11819,14 @@ static void mcpi_fit_write_needs(mcp_writer *out, const mcpi_fit_node *n, const 
 
 static bool mcpi_fit_is_any(const mcpi_fit_node *n)
 {
-    return n && !n->has && !n->types && !n->branches && !n->kept && !n->note_len;
+    return n && !n->has && !mcpi_fit_typed(n) && !n->note_len;
 }
 
 /* One schema of a keyword: false only where the profile may have it. */
 static void mcpi_fit_write_place(mcpi_fitter *f, mcp_writer *out, const mcpi_fit_slot *s, const char *key)
 {
-    if (s->node && s->node->done) mcpi_fit_write(f, out, s->node, key);
-    else if (s->node) mcpi_fit_write(f, out, s->node, key);
-    else mcp_put_bool(out, key, false);
+    if (s->node) mcpi_fit_write(f, out, s->node, key);
+    else mcp_put_bool(out, key, mcp_json_bool(s->all.json, false));
 }
 
 static void mcpi_fit_write_word(mcpi_fitter *f, mcp_writer *out, const mcpi_fit_node *n, const mcpi_fit_word *w)
@@ -12128,11 +12198,22 @@ static const mcpi_fit_node *mcpi_fit_run(mcpi_fitter *f, const mcpi_fit_try *t, 
     return mcpi_fit_stopped(f) ? NULL : root;
 }
 
+/* To which definitions the node of one leads, as it will be written. */
+static void mcpi_fit_find_leads(mcpi_fitter *f, mcpi_fit_target *t, const mcpi_fit_node *n)
+{
+    const mcpi_fit_word *w;
+    const mcpi_fit_slot *s;
+    if (n->kept) { mcpi_fit_put_target(f, &t->leads, n->kept); n->kept->led++; }
+    for (w = n->words; w; w = w->next)
+        for (s = w->first; s; s = s->next) if (s->node) mcpi_fit_find_leads(f, t, s->node);
+}
+
 /* Do the definitions that were kept lead in a circle? Those that no other leads to are taken away, again and again. */
 static bool mcpi_fit_has_circle(mcpi_fitter *f)
 {
     mcpi_fit_target *t, *free = NULL, *next;
     size_t left = 0;
+    for (t = f->defs; t; t = t->next_def) mcpi_fit_find_leads(f, t, t->node);
     for (t = f->defs; t; t = t->next_def) {
         left++;
         if (!t->led) { t->group = free; free = t; }         /* the groups have done their duty */
@@ -12209,6 +12290,7 @@ static mcp_fit *mcpi_fit_done(mcpi_fitter *f, const mcpi_fit_try *t, const mcpi_
     mcp_fit *fit = root ? (mcp_fit *)mcpi_undo_new(f, a, sizeof *fit) : NULL;
     if (!fit) return NULL;
     f->place = &f->top;
+    f->closing = true;
     if (t->depth) mcpi_fit_report(f, "over the budget of %z nodes and %z bytes: cut at depth %d", f->told_nodes,
                                   f->told_bytes, t->depth);
     if (t->plain) mcpi_fit_report(f, "over the budget: types alone");

@@ -244,7 +244,7 @@ TEST(shapes)
         { 'r', "openai", J({"type": "object", "properties": {}, "description": "kept", "title": "T", "$schema": "http://json-schema.org/draft-07/schema#", "$id": "urn:x", "$comment": "c", "examples": [{}]}),
           J({"type": "object", "properties": {}, "description": "kept. Example: {}."}) },
         { 'r', "anthropic", J({"type": "object", "properties": {}, "description": "kept", "title": "T", "$schema": "http://json-schema.org/draft-07/schema#", "$id": "urn:x", "$comment": "c", "examples": [{}], "readOnly": true, "deprecated": true, "writeOnly": true}),
-          J({"type": "object", "properties": {}, "description": "kept", "title": "T", "examples": [{}]}) },
+          J({"type": "object", "properties": {}, "description": "kept", "examples": [{}]}) },
     };
     check_rows(rows, N(rows));
 }
@@ -466,7 +466,7 @@ TEST(all_of)
           J({"type": "array", "items": {"type": "string", "maxLength": 3}, "uniqueItems": true}) },
         { 'a', "anthropic", J({"allOf": [{"prefixItems": [{"type": "string"}]}, {"prefixItems": [{"minLength": 1}, {"type": "number"}]}]}),
           J({"type": "array", "prefixItems": [{"type": "string", "minLength": 1}, {"type": "number"}]}) },
-        { 'a', "openai", J({"allOf": [{"type": "string", "pattern": "^a"}, {"pattern": "b$"}]}), J({"type": "string", "pattern": "^a"}) },
+        { 'a', "openai", J({"allOf": [{"type": "string", "pattern": "^a"}, {"pattern": "b$"}]}), J({"type": "string", "pattern": "^a", "description": "Pattern: b$"}) },
         { 'a', "openai", J({"type": "string", "allOf": [{"not": {"const": "x"}}, {"not": {"const": "y"}}]}),
           J({"type": "string", "not": {"type": "string", "enum": ["x", "y"]}}) },
         { 'a', "openai", J({"allOf": [{"anyOf": [{"type": "string"}, {"type": "integer"}]}, {"description": "d"}]}),
@@ -1198,6 +1198,44 @@ TEST(rare)
     check_rows(rows, N(rows));
 }
 
+/* What was lost, or told as said, at some time. */
+TEST(nothing_is_lost)
+{
+    static const row rows[] = {
+        { 'a', "anthropic llamacpp", J({"type": "array", "prefixItems": [{"type": "string"}], "items": true}),
+          J({"type": "array", "prefixItems": [{"type": "string"}], "items": true}) },
+        { 'a', "openai", J({"type": "array", "prefixItems": [{"type": "string"}], "items": true}),
+          J({"type": "array", "description": "Items in order: string.", "items": {}}) },
+        { 'a', "openai gemini moonshot anthropic", J({"allOf": [{"anyOf": [{"type": "string"}, {"type": "number"}]}, {"anyOf": [{"type": "string", "minLength": 2}, {"type": "boolean"}]}]}),
+          J({"type": "string", "minLength": 2}) },
+        { 'a', "openai", J({"type": ["string", "null"], "anyOf": [{"minLength": 2}, {"maxLength": 1}]}),
+          J({"type": ["string", "null"], "anyOf": [{"type": "string", "minLength": 2}, {"type": "string", "maxLength": 1}, {"type": "null"}]}) },
+        { 'r', "openai", J({"enum": ["a", "b"]}), J({"type": "object", "properties": {"input": {"type": "string", "enum": ["a", "b"]}}, "required": ["input"]}) },
+        { 'r', "openai", J({"allOf": [{"$ref": "#/$defs/x"}, {"$ref": "#/$defs/y"}], "$defs": {"x": {"description": "X", "properties": {"x": {}}}, "y": {"description": "Y", "properties": {"y": {}}}}}),
+          J({"type": "object", "description": "X", "properties": {"x": {}, "y": {}}}) },
+        { 'a', "gemini", J({"default": 3}), J({"type": "string", "description": "Default: 3. Any JSON value."}) },
+        { 'a', "gemini", J({"default": "x"}), J({"type": "string", "description": "Any JSON value.", "default": "x"}) },
+        { 'A', "deepseek-strict", J({"type": "object", "properties": {}, "additionalProperties": false}),
+          J({"type": "object", "properties": {}, "additionalProperties": false}) },
+        { 'a', "openai anthropic", J({"type": "string", "not": {"description": "x"}}), J({"type": "string"}) },
+        { 'a', "gemini moonshot", J({"type": "object", "propertyNames": {"pattern": "^a"}}),
+          J({"type": "object", "description": "Keys: {\"pattern\":\"^a\"}."}) },
+        { 'a', "gemini moonshot", J({"type": "object", "propertyNames": {"type": "string"}}), J({"type": "object"}) },
+        { 'a', "llamacpp", J({"type": "array", "items": {"type": "string"}, "minItems": 2, "maxItems": 5000}),
+          J({"type": "array", "items": {"type": "string"}, "minItems": 2, "description": "Items: at most 5000."}) },
+        { 'a', "gemini", J({"type": "integer", "maximum": 9223372036854775807}), J({"type": "integer", "description": "Range at most 9223372036854775807."}) },
+        { 'a', "anthropic bedrock mistral", J({"type": "string", "title": "T"}), J({"type": "string"}) },
+        { 'a', "anthropic", J({"type": "object", "properties": {"x": {}}, "dependentRequired": {"x": ["y", true]}}), J({"type": "object", "properties": {"x": {}}}) },
+        { 'a', "openai generic", J({"type": "object", "properties": {"x": {}}, "dependentRequired": {"x": []}}), J({"type": "object", "properties": {"x": {}}}) },
+        { 'a', "openai", J({"anyOf": [{"$ref": "#"}]}), J({"type": "object", "properties": {}, "description": "Recursive: same shape as the whole."}) },
+        { 'r', "openai", J({"anyOf": [{"type": "object", "properties": {"a": {}}, "required": ["a"]}, {"anyOf": [{"type": "object", "properties": {"b": {}}, "required": ["b"]}, {"type": "object", "properties": {"c": {}}, "required": ["c"]}]}]}),
+          J({"type": "object", "properties": {"a": {}, "b": {}, "c": {}}, "description": "Variants: (a) | (b) | (c)."}) },
+        { 'r', "openai", J({"anyOf": [{"properties": {"a": {}}, "required": ["a"], "anyOf": [{"properties": {"b": {}}, "required": ["b"]}, {"properties": {"c": {}}, "required": ["c"]}]}, {"properties": {"d": {}}, "required": ["d"]}]}),
+          J({"type": "object", "properties": {"a": {}, "b": {}, "c": {}, "d": {}}, "description": "Variants: (a, b) | (a, c) | (d)."}) },
+    };
+    check_rows(rows, N(rows));
+}
+
 /* What a report says: a piece of a line; NULL: no line at all. */
 TEST(reports)
 {
@@ -1211,7 +1249,10 @@ TEST(reports)
         { "openai", J({"properties": {"a": {"type": ["x"]}}}), "#/properties/a: a type of the list is unknown: any value\n" },
         { "openai", J({"properties": {"a": 5}}), "#/properties/a: this is no schema: any value\n" },
         { "openai", J({"properties": {"a": "int"}}), "#/properties/a: a type stands where a schema belongs\n" },
-        { "openai", J({"properties": {"a": {"$ref": "#/x"}}}), "#/properties/a: reference #/x leads nowhere in this document: any value\n" },
+        { "openai", J({"properties": {"a": {"$ref": "#/x"}}}), "#/properties/a: reference #/x leads to no schema of this document: any value\n" },
+        { "openai", J({"properties": {"a": {"enum": []}}}), "#/properties/a: enum is empty and is dropped\n" },
+        { "generic", J({"properties": {"a": {"examples": []}}}), "#/properties/a: examples is dropped\n" },
+        { "openai", J({"properties": {"a": {"items": {"wrong": 1}}}}), "#/properties/a/items: wrong is no keyword and is dropped\n" },
         { "openai", J({"properties": {"a": {"wrong": 1}}}), "#/properties/a: wrong is no keyword and is dropped\n" },
         { "openai", J({"properties": {"a": {"anyOf": [{"type": "string"}, {"properties": {"b": {"enum": 3}}}]}}}),
           "#/properties/a/anyOf/1/properties/b: enum is no list and is dropped\n" },
@@ -1802,6 +1843,7 @@ int main(void)
     RUN(wrapped);
     RUN(wide_and_nested);
     RUN(rare);
+    RUN(nothing_is_lost);
     RUN(reports);
     RUN(the_way_back);
     RUN(descriptions);
