@@ -6033,72 +6033,72 @@ enum {
     MCPI_IS_NAMES_MAP, MCPI_IS_EITHER_MAP
 };
 
-/* The keywords that do something: what their value is, the first and the last dialect that know them, and the rule that
-   they make or are a part of. A value is held against the rules in this order; those before `required` look at the value
+/* The keywords that do something: what their value is, the first and the last dialect that know them, the only type of
+   value that they look at, and the rule that they make or are a part of. A value is held against the rules in this order; those before `required` look at the value
    alone. */
 #define MCPI_KEYWORDS(X) \
-    X(TYPE,            "type",                  TYPES,          D4,  D20, NONE) \
-    X(ENUM,            "enum",                  LIST,           D4,  D20, ENUM) \
-    X(CONST,           "const",                 ANY,            D6,  D20, CONST) \
-    X(MULTIPLE,        "multipleOf",            FACTOR,         D4,  D20, MULTIPLE) \
-    X(MAXIMUM,         "maximum",               NUMBER,         D4,  D20, MAXIMUM) \
-    X(BELOW4,          "exclusiveMaximum",      BOOL,           D4,  D4,  NONE) \
-    X(BELOW,           "exclusiveMaximum",      NUMBER,         D6,  D20, BELOW) \
-    X(MINIMUM,         "minimum",               NUMBER,         D4,  D20, MINIMUM) \
-    X(ABOVE4,          "exclusiveMinimum",      BOOL,           D4,  D4,  NONE) \
-    X(ABOVE,           "exclusiveMinimum",      NUMBER,         D6,  D20, ABOVE) \
-    X(MAX_LENGTH,      "maxLength",             COUNT,          D4,  D20, MAX_LENGTH) \
-    X(MIN_LENGTH,      "minLength",             COUNT,          D4,  D20, MIN_LENGTH) \
-    X(PATTERN,         "pattern",               TEXT,           D4,  D20, PATTERN) \
-    X(MAX_ITEMS,       "maxItems",              COUNT,          D4,  D20, MAX_ITEMS) \
-    X(MIN_ITEMS,       "minItems",              COUNT,          D4,  D20, MIN_ITEMS) \
-    X(UNIQUE,          "uniqueItems",           BOOL,           D4,  D20, UNIQUE) \
-    X(REQUIRED,        "required",              NAMES,          D4,  D20, REQUIRED) \
-    X(MAX_MEMBERS,     "maxProperties",         COUNT,          D4,  D20, MAX_MEMBERS) \
-    X(MIN_MEMBERS,     "minProperties",         COUNT,          D4,  D20, MIN_MEMBERS) \
-    X(NEEDS,           "dependentRequired",     NAMES_MAP,      D19, D20, NEEDS) \
-    X(NEEDS_FIT,       "dependentSchemas",      MAP,            D19, D20, NEEDS_FIT) \
-    X(NEEDS_EITHER,    "dependencies",          EITHER_MAP,     D4,  D20, NEEDS_EITHER) \
-    X(NAMES,           "propertyNames",         SCHEMA,         D6,  D20, NAMES) \
-    X(MEMBERS,         "properties",            MAP,            D4,  D20, MEMBERS) \
-    X(PATTERNS,        "patternProperties",     MAP,            D4,  D20, MEMBERS) \
-    X(ADDITIONAL,      "additionalProperties",  SCHEMA,         D4,  D20, MEMBERS) \
-    X(PREFIX,          "prefixItems",           SCHEMAS,        D20, D20, ITEMS) \
-    X(ITEMS,           "items",                 SCHEMA,         D20, D20, ITEMS) \
-    X(ITEMS7,          "items",                 SCHEMA_OR_LIST, D4,  D19, ITEMS) \
-    X(REST7,           "additionalItems",       SCHEMA,         D4,  D19, ITEMS) \
-    X(CONTAINS,        "contains",              SCHEMA,         D6,  D20, CONTAINS) \
-    X(MAX_CONTAINS,    "maxContains",           COUNT,          D19, D20, NONE) \
-    X(MIN_CONTAINS,    "minContains",           COUNT,          D19, D20, NONE) \
-    X(REF,             "$ref",                  TEXT,           D4,  D20, REF) \
-    X(DYNAMIC_REF,     "$dynamicRef",           TEXT,           D20, D20, DYNAMIC_REF) \
-    X(RECURSIVE_REF,   "$recursiveRef",         TEXT,           D19, D19, RECURSIVE_REF) \
-    X(ALL,             "allOf",                 SCHEMAS,        D4,  D20, ALL) \
-    X(ANY,             "anyOf",                 SCHEMAS,        D4,  D20, ANY) \
-    X(ONE,             "oneOf",                 SCHEMAS,        D4,  D20, ONE) \
-    X(NOT,             "not",                   SCHEMA,         D4,  D20, NOT) \
-    X(IF,              "if",                    SCHEMA,         D7,  D20, IF) \
-    X(THEN,            "then",                  SCHEMA,         D7,  D20, IF) \
-    X(ELSE,            "else",                  SCHEMA,         D7,  D20, IF) \
-    X(LEFT_ITEMS,      "unevaluatedItems",      SCHEMA,         D19, D20, LEFT_ITEMS) \
-    X(LEFT_MEMBERS,    "unevaluatedProperties", SCHEMA,         D19, D20, LEFT_MEMBERS) \
-    X(DEFS,            "$defs",                 MAP,            D19, D20, NONE) \
-    X(DEFINITIONS,     "definitions",           MAP,            D4,  D20, NONE) \
-    X(CONTENT,         "contentSchema",         SCHEMA,         D19, D20, NONE) \
-    X(SCHEMA,          "$schema",               TEXT,           D4,  D20, NONE) \
-    X(ID4,             "id",                    TEXT,           D4,  D4,  NONE) \
-    X(ID,              "$id",                   TEXT,           D6,  D20, NONE) \
-    X(ANCHOR,          "$anchor",               TEXT,           D19, D20, NONE) \
-    X(DYNAMIC_ANCHOR,  "$dynamicAnchor",        TEXT,           D20, D20, NONE) \
-    X(RECURSIVE_ANCHOR,"$recursiveAnchor",      BOOL,           D19, D19, NONE)
+    X(TYPE,            "type",                  TYPES,          D4,  D20, NONE,   NONE) \
+    X(ENUM,            "enum",                  LIST,           D4,  D20, NONE,   ENUM) \
+    X(CONST,           "const",                 ANY,            D6,  D20, NONE,   CONST) \
+    X(MULTIPLE,        "multipleOf",            FACTOR,         D4,  D20, NUMBER, MULTIPLE) \
+    X(MAXIMUM,         "maximum",               NUMBER,         D4,  D20, NUMBER, MAXIMUM) \
+    X(BELOW4,          "exclusiveMaximum",      BOOL,           D4,  D4,  NUMBER, NONE) \
+    X(BELOW,           "exclusiveMaximum",      NUMBER,         D6,  D20, NUMBER, BELOW) \
+    X(MINIMUM,         "minimum",               NUMBER,         D4,  D20, NUMBER, MINIMUM) \
+    X(ABOVE4,          "exclusiveMinimum",      BOOL,           D4,  D4,  NUMBER, NONE) \
+    X(ABOVE,           "exclusiveMinimum",      NUMBER,         D6,  D20, NUMBER, ABOVE) \
+    X(MAX_LENGTH,      "maxLength",             COUNT,          D4,  D20, STRING, MAX_LENGTH) \
+    X(MIN_LENGTH,      "minLength",             COUNT,          D4,  D20, STRING, MIN_LENGTH) \
+    X(PATTERN,         "pattern",               TEXT,           D4,  D20, STRING, PATTERN) \
+    X(MAX_ITEMS,       "maxItems",              COUNT,          D4,  D20, ARRAY,  MAX_ITEMS) \
+    X(MIN_ITEMS,       "minItems",              COUNT,          D4,  D20, ARRAY,  MIN_ITEMS) \
+    X(UNIQUE,          "uniqueItems",           BOOL,           D4,  D20, ARRAY,  UNIQUE) \
+    X(REQUIRED,        "required",              NAMES,          D4,  D20, OBJECT, REQUIRED) \
+    X(MAX_MEMBERS,     "maxProperties",         COUNT,          D4,  D20, OBJECT, MAX_MEMBERS) \
+    X(MIN_MEMBERS,     "minProperties",         COUNT,          D4,  D20, OBJECT, MIN_MEMBERS) \
+    X(NEEDS,           "dependentRequired",     NAMES_MAP,      D19, D20, OBJECT, NEEDS) \
+    X(NEEDS_FIT,       "dependentSchemas",      MAP,            D19, D20, OBJECT, NEEDS_FIT) \
+    X(NEEDS_EITHER,    "dependencies",          EITHER_MAP,     D4,  D20, OBJECT, NEEDS_EITHER) \
+    X(NAMES,           "propertyNames",         SCHEMA,         D6,  D20, OBJECT, NAMES) \
+    X(MEMBERS,         "properties",            MAP,            D4,  D20, OBJECT, MEMBERS) \
+    X(PATTERNS,        "patternProperties",     MAP,            D4,  D20, OBJECT, MEMBERS) \
+    X(ADDITIONAL,      "additionalProperties",  SCHEMA,         D4,  D20, OBJECT, MEMBERS) \
+    X(PREFIX,          "prefixItems",           SCHEMAS,        D20, D20, ARRAY,  ITEMS) \
+    X(ITEMS,           "items",                 SCHEMA,         D20, D20, ARRAY,  ITEMS) \
+    X(ITEMS7,          "items",                 SCHEMA_OR_LIST, D4,  D19, ARRAY,  ITEMS) \
+    X(REST7,           "additionalItems",       SCHEMA,         D4,  D19, ARRAY,  ITEMS) \
+    X(CONTAINS,        "contains",              SCHEMA,         D6,  D20, ARRAY,  CONTAINS) \
+    X(MAX_CONTAINS,    "maxContains",           COUNT,          D19, D20, ARRAY,  NONE) \
+    X(MIN_CONTAINS,    "minContains",           COUNT,          D19, D20, ARRAY,  NONE) \
+    X(REF,             "$ref",                  TEXT,           D4,  D20, NONE,   REF) \
+    X(DYNAMIC_REF,     "$dynamicRef",           TEXT,           D20, D20, NONE,   DYNAMIC_REF) \
+    X(RECURSIVE_REF,   "$recursiveRef",         TEXT,           D19, D19, NONE,   RECURSIVE_REF) \
+    X(ALL,             "allOf",                 SCHEMAS,        D4,  D20, NONE,   ALL) \
+    X(ANY,             "anyOf",                 SCHEMAS,        D4,  D20, NONE,   ANY) \
+    X(ONE,             "oneOf",                 SCHEMAS,        D4,  D20, NONE,   ONE) \
+    X(NOT,             "not",                   SCHEMA,         D4,  D20, NONE,   NOT) \
+    X(IF,              "if",                    SCHEMA,         D7,  D20, NONE,   IF) \
+    X(THEN,            "then",                  SCHEMA,         D7,  D20, NONE,   IF) \
+    X(ELSE,            "else",                  SCHEMA,         D7,  D20, NONE,   IF) \
+    X(LEFT_ITEMS,      "unevaluatedItems",      SCHEMA,         D19, D20, ARRAY,  LEFT_ITEMS) \
+    X(LEFT_MEMBERS,    "unevaluatedProperties", SCHEMA,         D19, D20, OBJECT, LEFT_MEMBERS) \
+    X(DEFS,            "$defs",                 MAP,            D19, D20, NONE,   NONE) \
+    X(DEFINITIONS,     "definitions",           MAP,            D4,  D20, NONE,   NONE) \
+    X(CONTENT,         "contentSchema",         SCHEMA,         D19, D20, NONE,   NONE) \
+    X(SCHEMA,          "$schema",               TEXT,           D4,  D20, NONE,   NONE) \
+    X(ID4,             "id",                    TEXT,           D4,  D4,  NONE,   NONE) \
+    X(ID,              "$id",                   TEXT,           D6,  D20, NONE,   NONE) \
+    X(ANCHOR,          "$anchor",               TEXT,           D19, D20, NONE,   NONE) \
+    X(DYNAMIC_ANCHOR,  "$dynamicAnchor",        TEXT,           D20, D20, NONE,   NONE) \
+    X(RECURSIVE_ANCHOR,"$recursiveAnchor",      BOOL,           D19, D19, NONE,   NONE)
 enum {
-#define MCPI_X(id, name, is, from, to, rule) MCPI_KW_##id,
+#define MCPI_X(id, name, is, from, to, of, rule) MCPI_KW_##id,
     MCPI_KEYWORDS(MCPI_X)
 #undef MCPI_X
     MCPI_KEYWORD_COUNT, MCPI_KW_NONE = MCPI_KEYWORD_COUNT
 };
-static const struct mcpi_keyword { char name[22], is, from, to, rule; } mcpi_keywords[MCPI_KEYWORD_COUNT] = {
-#define MCPI_X(id, name, is, from, to, rule) { name, MCPI_IS_##is, MCPI_##from, MCPI_##to, MCPI_KW_##rule },
+static const struct mcpi_keyword { char name[22], is, from, to, of, rule; } mcpi_keywords[MCPI_KEYWORD_COUNT] = {
+#define MCPI_X(id, name, is, from, to, of, rule) { name, MCPI_IS_##is, MCPI_##from, MCPI_##to, MCP_JSON_##of, MCPI_KW_##rule },
     MCPI_KEYWORDS(MCPI_X)
 #undef MCPI_X
 };
@@ -6124,7 +6124,7 @@ typedef struct mcpi_ident {
 
 typedef struct mcpi_rule {
     struct mcpi_rule *next;
-    unsigned char op;                       /* MCPI_KW_... */
+    unsigned char op, of;                   /* MCPI_KW_..., and the type that it looks at; MCP_JSON_NONE: all */
     bool small;                             /* `number` is the limit */
     bool strict;                            /* the limit itself does not fit; a reference is looked up anew */
     uint32_t n;                             /* of list */
@@ -6226,39 +6226,29 @@ static size_t mcpi_uri_dots(char *p, size_t n)
     return to;
 }
 
-/* 5.2.2, without the fragment. Returns the length, or MCP_NTS: too long. */
+/* 5.2.2, without the fragment: so much of the base, and all of the reference. Returns the length, or MCP_NTS: too long. */
 static size_t mcpi_uri_join(char out[MCPI_URI_LONGEST], const char *base, size_t base_len, const char *ref, size_t len)
 {
-    size_t b[MCPI_URI_PARTS], r[MCPI_URI_PARTS], at = 0, path, dir;
-    bool own = false;                       /* it begins like the reference does */
+    size_t b[MCPI_URI_PARTS], r[MCPI_URI_PARTS], keep, path, end, query;
     if (base_len + len + 2 > MCPI_URI_LONGEST) return MCP_NTS;
     mcpi_uri_cut(base, base_len, b);
     mcpi_uri_cut(ref, len, r);
-    if (r[MCPI_URI_AUTHORITY] == 0) { at = b[MCPI_URI_AUTHORITY]; memcpy(out, base, at); }
-    else if (r[MCPI_URI_SCHEME] == 0) { at = b[MCPI_URI_SCHEME]; memcpy(out, base, at); own = true; }
-    else own = true;
-    memcpy(out + at, ref, r[MCPI_URI_AUTHORITY]);
-    at += r[MCPI_URI_AUTHORITY];
-    path = at;
-    if (!own && r[MCPI_URI_PATH] == 0) {
-        const char *query = r[MCPI_URI_QUERY] ? ref : base + b[MCPI_URI_PATH];
-        size_t query_len = r[MCPI_URI_QUERY] ? r[MCPI_URI_QUERY] : b[MCPI_URI_QUERY] - b[MCPI_URI_PATH];
-        memcpy(out + at, base + b[MCPI_URI_AUTHORITY], b[MCPI_URI_PATH] - b[MCPI_URI_AUTHORITY]);
-        at += b[MCPI_URI_PATH] - b[MCPI_URI_AUTHORITY];
-        memcpy(out + at, query, query_len);
-        return at + query_len;
-    }
-    if (!own && ref[0] != '/') {            /* beside the base */
-        for (dir = b[MCPI_URI_PATH]; dir > b[MCPI_URI_AUTHORITY] && base[dir - 1] != '/'; dir--) { }
-        memcpy(out + at, base + b[MCPI_URI_AUTHORITY], dir - b[MCPI_URI_AUTHORITY]);
-        at += dir - b[MCPI_URI_AUTHORITY];
-        if (b[MCPI_URI_PATH] == b[MCPI_URI_AUTHORITY] && b[MCPI_URI_AUTHORITY] > b[MCPI_URI_SCHEME]) out[at++] = '/';
-    }
-    memcpy(out + at, ref + r[MCPI_URI_AUTHORITY], r[MCPI_URI_PATH] - r[MCPI_URI_AUTHORITY]);
-    at += r[MCPI_URI_PATH] - r[MCPI_URI_AUTHORITY];
-    at = path + mcpi_uri_dots(out + path, at - path);
-    memcpy(out + at, ref + r[MCPI_URI_PATH], r[MCPI_URI_QUERY] - r[MCPI_URI_PATH]);
-    return at + r[MCPI_URI_QUERY] - r[MCPI_URI_PATH];
+    query = r[MCPI_URI_QUERY] - r[MCPI_URI_PATH];
+    if (r[MCPI_URI_SCHEME]) keep = 0;
+    else if (r[MCPI_URI_AUTHORITY]) keep = b[MCPI_URI_SCHEME];
+    else if (r[MCPI_URI_PATH] == 0) keep = b[query ? MCPI_URI_PATH : MCPI_URI_QUERY];
+    else if (*ref == '/') keep = b[MCPI_URI_AUTHORITY];
+    else for (keep = b[MCPI_URI_PATH]; keep > b[MCPI_URI_AUTHORITY] && base[keep - 1] != '/'; keep--) { }
+    memcpy(out, base, keep);
+    path = r[MCPI_URI_AUTHORITY] ? keep + r[MCPI_URI_AUTHORITY] : b[MCPI_URI_AUTHORITY];
+    if (!r[MCPI_URI_AUTHORITY] && r[MCPI_URI_PATH] && *ref != '/' && b[MCPI_URI_AUTHORITY] > b[MCPI_URI_SCHEME] &&
+        b[MCPI_URI_PATH] == path) out[keep++] = '/';
+    memcpy(out + keep, ref, r[MCPI_URI_QUERY]);
+    if (r[MCPI_URI_PATH] == 0) return keep + query;
+    end = keep + r[MCPI_URI_PATH];
+    path += mcpi_uri_dots(out + path, end - path);
+    memmove(out + path, out + end, query);
+    return path + query;
 }
 
 /* -- compiling --------------------------------------------------------------------------------------------------------- */
@@ -6501,45 +6491,27 @@ static bool mcpi_is_names(const mcp_json *list)
     return true;
 }
 
-static bool mcpi_is_number(mcpi_compiler *c, const mcp_json *v, int is)
-{
-    mcpi_exact x;
-    if (mcp_json_type(v) != MCP_JSON_NUMBER) return false;
-    x = mcpi_exact_read(v);
-    if (is == MCPI_IS_FACTOR) return x.n && !x.negative;
-    return is == MCPI_IS_NUMBER || (!x.negative && mcpi_number_whole(&c->work, v, false));
-}
-
 /* What is wrong with a keyword's value, or NULL. Of what has to be a schema, the node finds out. */
 static const char *mcpi_misfit(mcpi_compiler *c, const mcp_json *v, int is)
 {
-    mcp_type t = mcp_json_type(v);
-    switch (is) {
-    case MCPI_IS_LIST:
-        return t == MCP_JSON_ARRAY ? NULL : "not an array";
-    case MCPI_IS_NUMBER:
-        return mcpi_is_number(c, v, is) ? NULL : "not a number";
-    case MCPI_IS_FACTOR:
-        return mcpi_is_number(c, v, is) ? NULL : "not a number over 0";
-    case MCPI_IS_COUNT:
-        return mcpi_is_number(c, v, is) ? NULL : "not a whole number from 0 on";
-    case MCPI_IS_BOOL:
-        return t == MCP_JSON_BOOL ? NULL : "neither true nor false";
-    case MCPI_IS_TEXT:
-        return t == MCP_JSON_STRING ? NULL : "not a string";
-    case MCPI_IS_NAMES:
-        return mcpi_is_names(v) ? NULL : "not an array of strings";
-    case MCPI_IS_SCHEMAS:
-        return t == MCP_JSON_ARRAY && v->n ? NULL : "not an array of schemas";
-    case MCPI_IS_MAP: case MCPI_IS_NAMES_MAP: case MCPI_IS_EITHER_MAP:
-        if (t != MCP_JSON_OBJECT) return "not an object";
-        mcp_json_each(item, v)
-            if (is == MCPI_IS_MAP || (is == MCPI_IS_EITHER_MAP && mcp_json_type(item) != MCP_JSON_ARRAY)) continue;
-            else if (!mcpi_is_names(item)) return "a member is not an array of strings";
-        return NULL;
-    default:
-        return NULL;
+    static const char whys[] = "\0" "\0" "not an array\0" "not a number\0" "not a number over 0\0" "not a whole number from 0 on\0"
+        "neither true nor false\0" "not a string\0" "not an array of strings\0" "\0" "not an array of schemas\0" "\0"
+        "not an object\0" "not an object\0" "not an object\0";
+    static const unsigned char types[] = { 0, 0, MCP_JSON_ARRAY, MCP_JSON_NUMBER, MCP_JSON_NUMBER, MCP_JSON_NUMBER, MCP_JSON_BOOL,
+        MCP_JSON_STRING, MCP_JSON_ARRAY, 0, MCP_JSON_ARRAY, 0, MCP_JSON_OBJECT, MCP_JSON_OBJECT, MCP_JSON_OBJECT };
+    bool fits = !types[is] || types[is] == mcp_json_type(v);
+    if (fits && types[is] == MCP_JSON_NUMBER && is != MCPI_IS_NUMBER) {
+        mcpi_exact x = mcpi_exact_read(v);
+        fits = !x.negative && (is == MCPI_IS_FACTOR ? x.n != 0 : mcpi_number_whole(&c->work, v, false));
     }
+    if (is == MCPI_IS_NAMES) fits = mcpi_is_names(v);
+    if (is == MCPI_IS_SCHEMAS) fits = fits && v->n;
+    if (!fits) return mcpi_word_at(whys, is);
+    if (is == MCPI_IS_NAMES_MAP || is == MCPI_IS_EITHER_MAP)
+        mcp_json_each(item, v)
+            if ((is == MCPI_IS_NAMES_MAP || mcp_json_type(item) == MCP_JSON_ARRAY) && !mcpi_is_names(item))
+                return "a member is not an array of strings";
+    return NULL;
 }
 
 /* The types that a schema takes, as bits. */
@@ -6573,6 +6545,7 @@ static mcpi_rule *mcpi_rule_have(mcpi_compiler *c, mcpi_node *x, int op, const m
     r = *at = (mcpi_rule *)mcpi_work_alloc(&c->work, sizeof *r);
     if (!r) return NULL;
     r->op = (unsigned char)op;
+    r->of = (unsigned char)mcpi_keywords[op].of;
     r->src = src;
     return r;
 }
@@ -7220,25 +7193,25 @@ static bool mcpi_pattern_fits(mcpi_work *w, const mcpi_pattern *p, const char *s
     return found > 0;
 }
 
-/* Does the value fit an assertion? Each looks at one type of value, and takes all others. */
+/* Does the rule look at values of this type? */
+static bool mcpi_looks_at(const mcpi_rule *r, const mcp_json *v) { return !r->of || r->of == (v->tag & MCPI_TYPE); }
+
+/* Does the value fit an assertion? */
 static bool mcpi_assert_fits(mcpi_work *w, const mcpi_rule *r, const mcp_json *v)
 {
-    mcp_type t = mcp_json_type(v);
     const mcp_json *again;
+    if (!mcpi_looks_at(r, v)) return true;
     switch (r->op) {
     case MCPI_KW_ENUM:     return mcpi_listed(w, r, v);
     case MCPI_KW_CONST:    return mcpi_same(w, r->src, v, 0);
-    case MCPI_KW_MULTIPLE: return t != MCP_JSON_NUMBER || mcpi_number_multiple(w, v, r->src);
-    case MCPI_KW_MAXIMUM: case MCPI_KW_BELOW:
-        return t != MCP_JSON_NUMBER || mcpi_limit_compare(w, r, v) < !r->strict;
-    case MCPI_KW_MINIMUM: case MCPI_KW_ABOVE:
-        return t != MCP_JSON_NUMBER || mcpi_limit_compare(w, r, v) > -!r->strict;
-    case MCPI_KW_MAX_LENGTH: case MCPI_KW_MIN_LENGTH:
-        return t != MCP_JSON_STRING || mcpi_length_fits(w, r, v);
-    case MCPI_KW_PATTERN:  return t != MCP_JSON_STRING || mcpi_pattern_fits(w, *r->patterns, v->u.text, v->n);
-    case MCPI_KW_MAX_ITEMS: return t != MCP_JSON_ARRAY || v->n <= r->max;
-    case MCPI_KW_MIN_ITEMS: return t != MCP_JSON_ARRAY || v->n >= r->max;
-    default:               return t != MCP_JSON_ARRAY || !mcpi_twice(w, v, &again);     /* uniqueItems */
+    case MCPI_KW_MULTIPLE: return mcpi_number_multiple(w, v, r->src);
+    case MCPI_KW_MAXIMUM: case MCPI_KW_BELOW: return mcpi_limit_compare(w, r, v) < !r->strict;
+    case MCPI_KW_MINIMUM: case MCPI_KW_ABOVE: return mcpi_limit_compare(w, r, v) > -!r->strict;
+    case MCPI_KW_MAX_LENGTH: case MCPI_KW_MIN_LENGTH: return mcpi_length_fits(w, r, v);
+    case MCPI_KW_PATTERN:  return mcpi_pattern_fits(w, *r->patterns, v->u.text, v->n);
+    case MCPI_KW_MAX_ITEMS: return v->n <= r->max;
+    case MCPI_KW_MIN_ITEMS: return v->n >= r->max;
+    default:               return !mcpi_twice(w, v, &again);    /* uniqueItems */
     }
 }
 
@@ -7525,80 +7498,55 @@ static bool mcpi_next_alternative(mcpi_checker *k, mcpi_visit *f, const mcpi_rul
 static bool mcpi_next(mcpi_checker *k, mcpi_visit *f)
 {
     const mcpi_rule *r = f->rule;
-    mcp_type t = mcp_json_type(f->v);
-    const mcpi_node *x;
+    const mcpi_node *x = NULL;
     switch (r->op) {
-    case MCPI_KW_NEEDS_FIT: case MCPI_KW_NEEDS_EITHER:
-        for (; t == MCP_JSON_OBJECT && f->i < r->n && mcpi_spend(&k->work, 1); f->i++) {
-            x = r->list[f->i];
-            if (mcpi_has(f, x->src[-1].u.text, x->src[-1].n)) { mcpi_next_same(k, f, x, r->src); f->i++; return true; }
-        }
-        return false;
-    case MCPI_KW_NAMES:
-        if (t != MCP_JSON_OBJECT || !mcpi_step(k, f)) return false;
-        mcpi_next_child(k, f, r->sub, r->src);
-        k->next.v = f->child - 1;
-        k->next.place = MCPI_NAME;
-        return true;
     case MCPI_KW_MEMBERS:
-        return t == MCP_JSON_OBJECT && mcpi_next_member(k, f, r);
+        return mcpi_next_member(k, f, r);
     case MCPI_KW_ITEMS:
-        return t == MCP_JSON_ARRAY && mcpi_next_item(k, f, r);
-    case MCPI_KW_CONTAINS:
-        if (t != MCP_JSON_ARRAY || !mcpi_step(k, f)) return false;
-        mcpi_next_child(k, f, r->sub, r->src);
-        k->next.mode = MCPI_QUIET;
-        return true;
-    case MCPI_KW_REF: case MCPI_KW_DYNAMIC_REF: case MCPI_KW_RECURSIVE_REF:
-        return !f->i && mcpi_next_same(k, f, r->strict ? mcpi_dynamic(k, f, r) : r->sub, r->src) && ++f->i;
-    case MCPI_KW_ALL:
-        return f->i < r->n && mcpi_next_same(k, f, r->list[f->i], r->src) && ++f->i;
+        return mcpi_next_item(k, f, r);
     case MCPI_KW_ANY: case MCPI_KW_ONE:
         return mcpi_next_alternative(k, f, r);
-    case MCPI_KW_NOT:
-        if (f->i++) return false;
-        mcpi_next_same(k, f, r->sub, r->src);
-        k->next.mode = MCPI_QUIET;
-        return true;
-    case MCPI_KW_IF:                        /* then what it says: count is the verdict of `if` */
-        x = f->i == 0 ? r->sub : f->i > 1 ? NULL : f->count ? r->yes : r->no;
-        if (!x) return false;
-        mcpi_next_same(k, f, x, x->src);
-        if (f->i++ == 0) k->next.mode = MCPI_QUIET;
-        return true;
     case MCPI_KW_LEFT_ITEMS: case MCPI_KW_LEFT_MEMBERS:
-        /* What was evaluated is known only when nothing went wrong before. */
-        if (!f->ok || t != (r->op == MCPI_KW_LEFT_ITEMS ? MCP_JSON_ARRAY : MCP_JSON_OBJECT)) return false;
+        if (!f->ok) return false;           /* what was evaluated is known only when nothing went wrong before */
         do if (!mcpi_step(k, f)) return false; while (mcpi_bit(f->marks, f->i - 1) && k->work.status == MCP_OK);
         mcpi_evaluated(f);
         return mcpi_next_child(k, f, r->sub, r->src);
-    default:
-        return false;
+    case MCPI_KW_NAMES: case MCPI_KW_CONTAINS:
+        if (!mcpi_step(k, f)) return false;
+        mcpi_next_child(k, f, r->sub, r->src);
+        if (r->op == MCPI_KW_CONTAINS) k->next.mode = MCPI_QUIET;
+        else { k->next.v--; k->next.place = MCPI_NAME; }
+        return true;
+    case MCPI_KW_NEEDS_FIT: case MCPI_KW_NEEDS_EITHER:
+        for (; f->i < r->n && !x && mcpi_spend(&k->work, 1); f->i += !x)
+            if (mcpi_has(f, r->list[f->i]->src[-1].u.text, r->list[f->i]->src[-1].n)) x = r->list[f->i];
+        break;
+    case MCPI_KW_ALL:
+        if (f->i < r->n) x = r->list[f->i];
+        break;
+    case MCPI_KW_IF:                        /* then what it says: count is the verdict of `if` */
+        x = f->i == 0 ? r->sub : f->i > 1 ? NULL : f->count ? r->yes : r->no;
+        break;
+    default:                                /* not, references */
+        if (f->i == 0) x = r->strict ? mcpi_dynamic(k, f, r) : r->sub;
     }
+    if (!x) return false;
+    mcpi_next_same(k, f, x, r->op == MCPI_KW_IF ? x->src : r->src);
+    if (r->op == MCPI_KW_NOT || (r->op == MCPI_KW_IF && f->i == 0)) k->next.mode = MCPI_QUIET;
+    f->i++;
+    return true;
 }
 
 /* What was asked for is decided. */
 static void mcpi_took(mcpi_visit *f, bool ok, uint32_t weight)
 {
-    switch (f->rule->op) {
-    case MCPI_KW_ANY: case MCPI_KW_ONE:
-        if (f->told) break;
+    int op = f->rule->op;
+    if (f->told) return;
+    if (op == MCPI_KW_ANY || op == MCPI_KW_ONE || op == MCPI_KW_CONTAINS || op == MCPI_KW_NOT || (op == MCPI_KW_IF && f->i == 1))
         f->count += ok;
-        if (f->weights) f->weights[f->i - 1] = ok ? 0 : weight;
-        break;
-    case MCPI_KW_CONTAINS:
-        f->count += ok;
-        if (ok && f->node->home->dialect == MCPI_D20) mcpi_evaluated(f);
-        break;
-    case MCPI_KW_NOT:
-        f->count += ok;
-        break;
-    case MCPI_KW_IF:
-        if (f->i == 1) { f->count = ok; break; }
-        /* fall through */
-    default:
-        if (!ok) f->ok = false;
-    }
+    else if (!ok) f->ok = false;
+    if (f->weights) f->weights[f->i - 1] = ok ? 0 : weight;
+    if (op == MCPI_KW_CONTAINS && ok && f->node->home->dialect == MCPI_D20) mcpi_evaluated(f);
 }
 
 /* The faults of a rule for members that have to be there. */
@@ -7613,37 +7561,30 @@ static void mcpi_lacking(mcpi_checker *k, mcpi_visit *f, const mcpi_rule *r, con
 static void mcpi_conclude(mcpi_checker *k, mcpi_visit *f)
 {
     const mcpi_rule *r = f->rule;
-    mcp_type t = mcp_json_type(f->v);
+    bool bad = false;
     uint32_t i;
     switch (r->op) {
     case MCPI_KW_REQUIRED:
-        if (t == MCP_JSON_OBJECT && f->required < f->node->required) mcpi_lacking(k, f, r, r->src);
-        break;
+        if (f->required < f->node->required) mcpi_lacking(k, f, r, r->src);
+        return;
     case MCPI_KW_NEEDS: case MCPI_KW_NEEDS_EITHER:
-        for (i = 0; t == MCP_JSON_OBJECT && i < r->needs_count && mcpi_spend(&k->work, 1); i++)
+        for (i = 0; i < r->needs_count && mcpi_spend(&k->work, 1); i++)
             if (mcpi_has(f, r->needs[i][-1].u.text, r->needs[i][-1].n)) mcpi_lacking(k, f, r, r->needs[i]);
-        break;
-    case MCPI_KW_MAX_MEMBERS:
-        if (t == MCP_JSON_OBJECT && f->members > r->max) mcpi_fault(k, f, r, r->op, NULL);
-        break;
-    case MCPI_KW_MIN_MEMBERS:
-        if (t == MCP_JSON_OBJECT && f->members < r->max) mcpi_fault(k, f, r, r->op, NULL);
-        break;
+        return;
+    case MCPI_KW_MAX_MEMBERS: bad = f->members > r->max; break;
+    case MCPI_KW_MIN_MEMBERS: bad = f->members < r->max; break;
     case MCPI_KW_CONTAINS:
-        if (t != MCP_JSON_ARRAY) break;
         if (f->count < r->min) mcpi_fault(k, f, r, r->least ? MCPI_KW_MIN_CONTAINS : MCPI_KW_CONTAINS, NULL);
         if (f->count > r->max) mcpi_fault(k, f, r, MCPI_KW_MAX_CONTAINS, NULL);
-        break;
-    case MCPI_KW_NOT:
-        if (f->count) mcpi_fault(k, f, r, r->op, NULL);
-        break;
+        return;
+    case MCPI_KW_NOT: bad = f->count != 0; break;
     case MCPI_KW_ANY: case MCPI_KW_ONE:
         if (f->told) f->ok = false;
-        else if (f->count == 0 || (r->op == MCPI_KW_ONE && f->count > 1)) mcpi_fault(k, f, r, r->op, NULL);
+        else bad = f->count == 0 || (r->op == MCPI_KW_ONE && f->count > 1);
         break;
-    default:
-        break;
+    default: break;
     }
+    if (bad) mcpi_fault(k, f, r, r->op, NULL);
 }
 
 /* Goes on with the top frame until it needs another, or is done. */
@@ -7651,13 +7592,13 @@ static int mcpi_advance(mcpi_checker *k)
 {
     mcpi_visit *f = k->top;
     while (f->rule && (f->ok || f->mode != MCPI_QUIET)) {
-        if (mcpi_next(k, f)) {
+        if (mcpi_looks_at(f->rule, f->v) && mcpi_next(k, f)) {
             int verdict = mcpi_apply(k);
             if (verdict == MCPI_PUSHED || k->work.status != MCP_OK) return verdict;
             mcpi_took(f, verdict == MCPI_FITS, MCPI_STRANGER);
         } else {
             if (k->work.status != MCP_OK) return MCPI_FITS_NOT;
-            mcpi_conclude(k, f);
+            if (mcpi_looks_at(f->rule, f->v)) mcpi_conclude(k, f);
             f->rule = f->rule->next;
             f->i = f->j = f->count = 0;
             f->child = NULL;
