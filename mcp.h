@@ -1336,19 +1336,15 @@ static void mcpi_say_mend(mcpi_said *t)
     if (t->len - (at - 1) < want) t->len = at - 1;
 }
 
-/* %s (NULL: "(null)"), %.*s, %c, %d int, %u unsigned, %z size_t, %l int64_t, %%. Ends in NUL whenever there
-   is a buffer, cuts between characters, and returns the length written. */
-static size_t mcpi_vsay(char *buf, size_t cap, const char *fmt, va_list ap)
+/* %s (NULL: "(null)"), %.*s, %c, %d int, %u unsigned, %z size_t, %l int64_t, %%. */
+static void mcpi_vsay_form(mcpi_said *t, const char *fmt, va_list ap)
 {
-    mcpi_said t;
-    if (!buf || !cap) return 0;
-    t.buf = buf; t.cap = cap; t.len = 0; t.full = false;
     while (*fmt) {
         const char *run = fmt;
         size_t max = MCP_NTS;
         char c;
         while (*fmt && *fmt != '%') fmt++;
-        mcpi_say_bytes(&t, run, (size_t)(fmt - run));
+        mcpi_say_bytes(t, run, (size_t)(fmt - run));
         if (!*fmt || !*++fmt) break;
         if (fmt[0] == '.' && fmt[1] == '*' && fmt[2] == 's') {
             int given = va_arg(ap, int);
@@ -1356,15 +1352,32 @@ static size_t mcpi_vsay(char *buf, size_t cap, const char *fmt, va_list ap)
             fmt += 2;
         }
         switch (c = *fmt++) {
-        case 's': mcpi_say_string(&t, va_arg(ap, const char *), max); break;
-        case 'd': mcpi_say_signed(&t, va_arg(ap, int)); break;
-        case 'u': mcpi_say_number(&t, va_arg(ap, unsigned), false); break;
-        case 'z': mcpi_say_number(&t, va_arg(ap, size_t), false); break;
-        case 'l': mcpi_say_signed(&t, va_arg(ap, int64_t)); break;
-        case 'c': c = (char)va_arg(ap, int); mcpi_say_bytes(&t, &c, 1); break;
-        default:  mcpi_say_bytes(&t, &c, 1); break;
+        case 's': mcpi_say_string(t, va_arg(ap, const char *), max); break;
+        case 'd': mcpi_say_signed(t, va_arg(ap, int)); break;
+        case 'u': mcpi_say_number(t, va_arg(ap, unsigned), false); break;
+        case 'z': mcpi_say_number(t, va_arg(ap, size_t), false); break;
+        case 'l': mcpi_say_signed(t, va_arg(ap, int64_t)); break;
+        case 'c': c = (char)va_arg(ap, int); mcpi_say_bytes(t, &c, 1); break;
+        default:  mcpi_say_bytes(t, &c, 1); break;
         }
     }
+}
+
+static MCP_UNUSED void mcpi_say_form(mcpi_said *t, const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    mcpi_vsay_form(t, fmt, ap);
+    va_end(ap);
+}
+
+/* Ends in NUL whenever there is a buffer, cuts between characters, and returns the length written. */
+static size_t mcpi_vsay(char *buf, size_t cap, const char *fmt, va_list ap)
+{
+    mcpi_said t;
+    if (!buf || !cap) return 0;
+    t.buf = buf; t.cap = cap; t.len = 0; t.full = false;
+    mcpi_vsay_form(&t, fmt, ap);
     if (t.full) mcpi_say_mend(&t);
     buf[t.len] = 0;
     return t.len;
@@ -6346,8 +6359,7 @@ static void mcpi_refuse_schema(mcpi_compiler *c, const mcp_json *where, const ch
     c->work.status = MCP_ERR_ARGUMENT;
     mcpi_said_in(&t, buf, sizeof buf);
     mcpi_say_place(&t, c->root, where);
-    mcpi_say_words(&t, ": ");
-    mcpi_say_words(&t, why);
+    mcpi_say_form(&t, ": %s", why);
     if (mcp_json_type(where) == MCP_JSON_STRING) {
         mcpi_say_words(&t, ": ");
         mcpi_say_quoted(&t, where->u.text, where->n);
@@ -6949,17 +6961,14 @@ static const char *mcpi_notes_make(mcpi_compiler *c)
         end = t.len + LINE - 1;
         t.cap = end + 1;
         mcpi_say_place(&t, c->root, note->where);
-        mcpi_say_words(&t, " is not enforced: ");
-        mcpi_say_words(&t, note->why);
+        mcpi_say_form(&t, " is not enforced: %s", note->why);
         if (t.full) mcpi_say_mend(&t);
         t.full = false;
         t.buf[t.len++] = '\n';
     }
     if (t.buf && c->notes_count > MOST) {
         t.cap = cap;
-        mcpi_say_words(&t, "and so in more places: ");
-        mcpi_say_number(&t, c->notes_count - MOST, false);
-        t.buf[t.len++] = '\n';
+        mcpi_say_form(&t, "and so in more places: %z\n", c->notes_count - MOST);
     }
     return t.buf;
 }
@@ -7670,13 +7679,6 @@ static void mcpi_say_subject(mcpi_said *t, const mcpi_visit *f)
     mcpi_say_value(t, f->v);
 }
 
-static void mcpi_say_count(mcpi_said *t, uint64_t n, const char *what)
-{
-    mcpi_say_number(t, n, false);
-    mcpi_say_words(t, what);
-    if (n == 1) t->len--;                   /* all of them end in s */
-}
-
 /* The words between the parts of a list; false: there is no room for more. */
 static bool mcpi_say_between(mcpi_said *t, size_t begin, const char *between)
 {
@@ -7757,9 +7759,7 @@ static void mcpi_say_path(mcpi_said *t, const mcpi_visit **way, size_t n)
             if (!gap) mcpi_say_words(t, "...");
             gap = true;
         } else if (!(v->tag & MCPI_MEMBER)) {
-            mcpi_say_words(t, "[");
-            mcpi_say_number(t, way[i]->item, false);
-            mcpi_say_words(t, "]");
+            mcpi_say_form(t, "[%u]", way[i]->item);
         } else if (mcpi_is_plain_name(v[-1].u.text, v[-1].n)) {
             mcpi_say_words(t, ".");
             mcpi_say_bytes(t, v[-1].u.text, v[-1].n);
@@ -7784,9 +7784,7 @@ static void mcpi_say_extra(mcpi_said *t, const mcpi_visit *f)
     size_t begin;
     uint32_t i;
     if (!(f->v->tag & MCPI_MEMBER)) {
-        mcpi_say_words(t, "item ");
-        mcpi_say_number(t, f->item, false);
-        mcpi_say_words(t, " is one too many");
+        mcpi_say_form(t, "item %u is one too many", f->item);
         return;
     }
     mcpi_say_quoted(t, f->v[-1].u.text, f->v[-1].n);
@@ -7809,9 +7807,7 @@ static void mcpi_say_alternatives(mcpi_said *t, const mcpi_visit *f, const mcpi_
     uint32_t i;
     mcpi_say_subject(t, f);
     if (f->count > 1) {
-        mcpi_say_words(t, " fits ");
-        mcpi_say_number(t, f->count, false);
-        mcpi_say_words(t, " of the alternatives of oneOf, and may fit only one: ");
+        mcpi_say_form(t, " fits %u of the alternatives of oneOf, and may fit only one: ", f->count);
         for (begin = t->len, i = 0; i < r->n; i++)
             if (f->weights && f->weights[i] == 0) {
                 if (!mcpi_say_between(t, begin, ", ")) return;
@@ -7827,104 +7823,108 @@ static void mcpi_say_alternatives(mcpi_said *t, const mcpi_visit *f, const mcpi_
     t->len = end;
     t->full = false;
     mcpi_say_subject(t, f);
-    mcpi_say_words(t, " fits none of the ");
-    mcpi_say_count(t, r->n, " alternatives");
+    mcpi_say_form(t, " fits none of the %u alternative%s", r->n, r->n == 1 ? "" : "s");
 }
 
-/* What is wrong, without the path. */
+/* What is wrong, without the path: %v is the value, %r what the rule says, %l all that it lists, %t the types, %n what was
+   counted (and %s the plural's), %m what it is held against, %w what is lacking, %k the member that asks for it. */
+static const struct mcpi_sentence { unsigned char op; char words[75]; } mcpi_sentences[] = {
+    { MCPI_KW_TYPE,         "%v is not %t" },
+    { MCPI_KW_ENUM,         "%v is not one of %l" },
+    { MCPI_KW_CONST,        "%v is not %r" },
+    { MCPI_KW_MULTIPLE,     "%v is not a multiple of %r" },
+    { MCPI_KW_MAXIMUM,      "%v is over the maximum %r" },
+    { MCPI_KW_BELOW,        "%v is not under %r" },
+    { MCPI_KW_MINIMUM,      "%v is under the minimum %r" },
+    { MCPI_KW_ABOVE,        "%v is not over %r" },
+    { MCPI_KW_MAX_LENGTH,   "%v has %n character%s, over the maximum %r" },
+    { MCPI_KW_MIN_LENGTH,   "%v has %n character%s, under the minimum %r" },
+    { MCPI_KW_PATTERN,      "%v does not match the pattern %r" },
+    { MCPI_KW_MAX_ITEMS,    "has %n item%s, over the maximum %r" },
+    { MCPI_KW_MIN_ITEMS,    "has %n item%s, under the minimum %r" },
+    { MCPI_KW_UNIQUE,       "items %m and %n are the same" },
+    { MCPI_KW_REQUIRED,     "%w is required" },
+    { MCPI_KW_MAX_MEMBERS,  "has %n member%s, over the maximum %r" },
+    { MCPI_KW_MIN_MEMBERS,  "has %n member%s, under the minimum %r" },
+    { MCPI_KW_NEEDS,        "%w is required when %k is there" },
+    { MCPI_KW_NEEDS_EITHER, "%w is required when %k is there" },
+    { MCPI_KW_CONTAINS,     "contains %n item%s of a kind that it must contain at least %m of" },
+    { MCPI_KW_MIN_CONTAINS, "contains %n item%s of a kind that it must contain at least %m of" },
+    { MCPI_KW_MAX_CONTAINS, "contains %n item%s of a kind that it must contain at most %m of" },
+    { MCPI_KW_NOT,          "%v must not be " }
+};
+
+static void mcpi_say_sentence(mcpi_said *t, const mcpi_visit *f, const mcpi_rule *r, const char *words, const mcp_json *what,
+                              uint64_t n, uint64_t m)
+{
+    const mcp_json *item;
+    for (; *words; words++) {
+        if (*words != '%') { mcpi_say_bytes(t, words, 1); continue; }
+        switch (*++words) {
+        case 'v': mcpi_say_subject(t, f); break;
+        case 'r': mcpi_say_value(t, r->src); break;
+        case 'l': mcpi_say_values(t, r->src); break;
+        case 't': mcpi_say_types(t, f->node->types, " or "); break;
+        case 'n': mcpi_say_number(t, n, false); break;
+        case 'm': mcpi_say_number(t, m, false); break;
+        case 'w': mcpi_say_quoted(t, what->u.text, what->n); break;
+        case 'k':
+            for (item = mcp_json_first(r->src); item && mcpi_behind(item) <= what; item = mcp_json_next(item)) { }
+            if (item) mcpi_say_quoted(t, item[-1].u.text, item[-1].n);
+            break;
+        default: if (n != 1) mcpi_say_bytes(t, "s", 1);
+        }
+    }
+}
+
 static void mcpi_say_fault(mcpi_said *t, const mcpi_visit *f, const mcpi_rule *r, int op, const mcp_json *what,
                            mcpi_work *work)
 {
     const mcp_json *again = NULL, *item;
-    size_t begin, i = 0;
+    const struct mcpi_sentence *s = mcpi_sentences;
+    const char *words;
+    uint64_t n = f->count, m = 0;
+    size_t begin;
+    if (op == MCPI_KW_ANY || op == MCPI_KW_ONE) { mcpi_say_alternatives(t, f, r); return; }
+    if (r && r->strict && op == MCPI_KW_MAXIMUM) op = MCPI_KW_BELOW;
+    if (r && r->strict && op == MCPI_KW_MINIMUM) op = MCPI_KW_ABOVE;
+    while (s->op != op) s++;
+    words = s->words;
     switch (op) {
     case MCPI_KW_TYPE:
         if (mcpi_is_extra(f)) { mcpi_say_extra(t, f); return; }
-        if (f->node->types == 0 && f->place == MCPI_CHILD) { mcpi_say_words(t, "is not allowed"); return; }
-        mcpi_say_subject(t, f);
-        mcpi_say_words(t, f->node->types == 0 ? " is not allowed" : " is not ");
-        mcpi_say_types(t, f->node->types, " or ");
-        return;
+        if (!f->node->types) words = f->place == MCPI_CHILD ? "is not allowed" : "%v is not allowed";
+        break;
     case MCPI_KW_ENUM:
-        mcpi_say_subject(t, f);
-        mcpi_say_words(t, r->src->n == 0 ? " is not allowed" : r->src->n == 1 ? " is not " : " is not one of ");
-        mcpi_say_values(t, r->src);
-        return;
-    case MCPI_KW_CONST:
-        mcpi_say_subject(t, f);
-        mcpi_say_words(t, " is not ");
-        mcpi_say_value(t, r->src);
-        return;
-    case MCPI_KW_MULTIPLE: case MCPI_KW_MAXIMUM: case MCPI_KW_BELOW: case MCPI_KW_MINIMUM: case MCPI_KW_ABOVE:
-        mcpi_say_subject(t, f);
-        mcpi_say_words(t, op == MCPI_KW_MULTIPLE ? " is not a multiple of " :
-                          op == MCPI_KW_MAXIMUM || op == MCPI_KW_BELOW ? r->strict ? " is not under " : " is over the maximum "
-                                                                       : r->strict ? " is not over " : " is under the minimum ");
-        mcpi_say_value(t, r->src);
-        return;
+        if (r->src->n < 2) words = r->src->n ? "%v is not %l" : "%v is not allowed";
+        break;
     case MCPI_KW_MAX_LENGTH: case MCPI_KW_MIN_LENGTH:
-        mcpi_say_subject(t, f);
-        mcpi_say_words(t, " has ");
-        mcpi_say_count(t, mcpi_code_points(f->v), " characters");
+        n = mcpi_code_points(f->v);
         break;
     case MCPI_KW_MAX_ITEMS: case MCPI_KW_MIN_ITEMS:
-        mcpi_say_words(t, "has ");
-        mcpi_say_count(t, f->v->n, " items");
+        n = f->v->n;
         break;
     case MCPI_KW_MAX_MEMBERS: case MCPI_KW_MIN_MEMBERS:
-        mcpi_say_words(t, "has ");
-        mcpi_say_count(t, f->members, " members");
+        n = f->members;
         break;
-    case MCPI_KW_PATTERN:
-        mcpi_say_subject(t, f);
-        mcpi_say_words(t, " does not match the pattern ");
-        mcpi_say_value(t, r->src);
-        return;
     case MCPI_KW_UNIQUE:
-        mcpi_say_words(t, "items ");
         what = mcpi_twice(work, f->v, &again);
-        for (item = mcp_json_first(f->v); item; item = mcp_json_next(item), i++) {
-            if (item != what && item != again) continue;
-            mcpi_say_number(t, i, false);
-            if (item == what) mcpi_say_words(t, " and ");
-        }
-        mcpi_say_words(t, " are the same");
-        return;
-    case MCPI_KW_REQUIRED:
-        mcpi_say_quoted(t, what->u.text, what->n);
-        mcpi_say_words(t, " is required");
-        return;
-    case MCPI_KW_NEEDS: case MCPI_KW_NEEDS_EITHER:
-        mcpi_say_quoted(t, what->u.text, what->n);
-        mcpi_say_words(t, " is required when ");
-        for (item = mcp_json_first(r->src); item && mcpi_behind(item) <= what; item = mcp_json_next(item)) { }
-        if (item) mcpi_say_quoted(t, item[-1].u.text, item[-1].n);
-        mcpi_say_words(t, " is there");
-        return;
-    case MCPI_KW_CONTAINS: case MCPI_KW_MIN_CONTAINS: case MCPI_KW_MAX_CONTAINS:
-        mcpi_say_words(t, "contains ");
-        mcpi_say_count(t, f->count, " items");
-        mcpi_say_words(t, " of a kind that it must contain at ");
-        mcpi_say_words(t, op == MCPI_KW_MAX_CONTAINS ? "most " : "least ");
-        mcpi_say_number(t, op == MCPI_KW_MAX_CONTAINS ? r->max : r->min, false);
-        mcpi_say_words(t, " of");
-        begin = t->len;
-        mcpi_say_words(t, ": ");
-        if (!mcpi_say_wanted(t, r->sub)) t->len = begin;
-        return;
-    case MCPI_KW_NOT:
-        mcpi_say_subject(t, f);
-        begin = t->len;
-        mcpi_say_words(t, " must not be ");
-        if (!mcpi_say_wanted(t, r->sub)) { t->len = begin; mcpi_say_words(t, " fits what is excluded here"); }
-        return;
+        for (item = mcp_json_first(f->v), n = 0; item && item != again; item = mcp_json_next(item), n++)
+            if (item == what) m = n;
+        break;
     default:
-        mcpi_say_alternatives(t, f, r);
-        return;
+        m = op == MCPI_KW_MAX_CONTAINS ? r->max : r->min;
     }
-    mcpi_say_words(t, op == MCPI_KW_MAX_LENGTH || op == MCPI_KW_MAX_ITEMS || op == MCPI_KW_MAX_MEMBERS
-                          ? ", over the maximum " : ", under the minimum ");
-    mcpi_say_value(t, r->src);
+    mcpi_say_sentence(t, f, r, words, what, n, m);
+    begin = t->len;
+    if (op == MCPI_KW_NOT) {
+        if (mcpi_say_wanted(t, r->sub)) return;
+        t->len = begin - strlen("must not be ");
+        mcpi_say_form(t, "fits what is excluded here");
+    } else if (op >= MCPI_KW_CONTAINS) {
+        mcpi_say_form(t, ": ");
+        if (!mcpi_say_wanted(t, r->sub)) t->len = begin;
+    }
 }
 
 /* A pointer to the value, or (keywords) to the rule by the way that was taken, in memory of the checker's. */
@@ -7953,7 +7953,7 @@ static mcpi_said mcpi_pointer_of(mcpi_checker *k, const mcpi_visit **way, size_t
         if (v->tag & MCPI_MEMBER) mcpi_say_escaped(&t, v[-1].u.text, v[-1].n);
         else mcpi_say_number(&t, keywords ? way[i]->nth : way[i]->item, false);
     }
-    if (t.buf && *last) { mcpi_say_words(&t, "/"); mcpi_say_words(&t, last); }
+    if (t.buf && *last) mcpi_say_form(&t, "/%s", last);
     return t;
 }
 
@@ -8024,13 +8024,7 @@ static void mcpi_tell(mcpi_checker *k, mcpi_visit *f, const mcpi_rule *r, int op
     mcpi_say_path(&t, way, op == MCPI_KW_TYPE && mcpi_is_extra(f) ? n - 1 : n);
     mcpi_say_words(&t, ": ");
     mcpi_say_fault(&t, f, r, op, what, &k->work);
-    if (one) {                              /* another one might do */
-        mcpi_say_words(&t, " (alternative ");
-        mcpi_say_number(&t, (uint64_t)one->nth + 1, false);
-        mcpi_say_words(&t, " of ");
-        mcpi_say_number(&t, one->up->rule->n, false);
-        mcpi_say_words(&t, ")");
-    }
+    if (one) mcpi_say_form(&t, " (alternative %u of %u)", one->nth + 1, one->up->rule->n);     /* another one might do */
     if (t.full) mcpi_say_mend(&t);
     if (mcpi_is_news(k, &t)) {
         at = mcpi_pointer_of(k, way, n, false, "");
