@@ -5059,13 +5059,6 @@ static bool mcpi_regex_room(mcpi_regex *r, uint64_t n)
     return false;
 }
 
-static void mcpi_regex_emit(mcpi_regex *r, uint32_t word)
-{
-    r->last = word;
-    if (!mcpi_regex_room(r, 1)) return;
-    if (r->code) r->code[r->size] = word;
-    r->size++;
-}
 
 /* Moves what was written from `at` on, to put a word before it. Distances within it stay as they are. */
 static void mcpi_regex_insert(mcpi_regex *r, uint32_t at, uint32_t word)
@@ -5076,6 +5069,17 @@ static void mcpi_regex_insert(mcpi_regex *r, uint32_t at, uint32_t word)
         r->code[at] = word;
     }
     r->size++;
+}
+
+static void mcpi_regex_emit(mcpi_regex *r, uint32_t word)
+{
+    r->last = word;
+    mcpi_regex_insert(r, r->size, word);
+}
+
+static void mcpi_regex_leap(mcpi_regex *r, unsigned op, uint32_t to)
+{
+    mcpi_regex_emit(r, mcpi_pattern_leap(op, r->size, to));
 }
 
 /* From `least` to `most` hexadecimal digits. */
@@ -5273,15 +5277,13 @@ static bool mcpi_regex_quantifier(mcpi_regex *r, uint32_t *least, uint32_t *most
 /* Counts the character that the last word takes, instead of writing it down many times: see mcpi_counter. */
 static void mcpi_regex_count(mcpi_regex *r, uint32_t least, uint32_t most)
 {
-    uint32_t taken = r->last;
+    uint32_t words[MCPI_COUNT_WORDS] = { MCPI_OP_COUNT, 0, 0, 0, MCPI_OP_COUNTED, 0 }, i;
+    words[1] = least ? least : 1;
+    words[2] = most;
+    words[MCPI_COUNT_WORDS - 1] = r->last;
     r->size--;
-    if (least == 0) mcpi_regex_emit(r, mcpi_pattern_leap(MCPI_OP_FORK, 0, MCPI_COUNT_WORDS + 1));
-    mcpi_regex_emit(r, MCPI_OP_COUNT);
-    mcpi_regex_emit(r, least ? least : 1);
-    mcpi_regex_emit(r, most);
-    mcpi_regex_emit(r, 0);
-    mcpi_regex_emit(r, MCPI_OP_COUNTED);
-    mcpi_regex_emit(r, taken);
+    if (least == 0) mcpi_regex_leap(r, MCPI_OP_FORK, r->size + MCPI_COUNT_WORDS + 1);
+    for (i = 0; i < MCPI_COUNT_WORDS; i++) mcpi_regex_emit(r, words[i]);
 }
 
 /* The character that the last word takes any number of times, or once and then any number of times. */
@@ -5315,12 +5317,12 @@ static void mcpi_regex_repeat(mcpi_regex *r, uint32_t start, uint32_t least, uin
     unit = start + !least;
     if (!least) mcpi_regex_insert(r, start, mcpi_pattern_leap(MCPI_OP_FORK, start, end));
     for (i = 1; i < times; i++) {
-        if (i >= least && most != MCPI_MANY) mcpi_regex_emit(r, mcpi_pattern_leap(MCPI_OP_FORK, r->size, end));
+        if (i >= least && most != MCPI_MANY) mcpi_regex_leap(r, MCPI_OP_FORK, end);
         if (r->code) memcpy(r->code + r->size, r->code + unit, size * sizeof *r->code);
         r->size += size;
     }
-    if (most == MCPI_MANY && least) mcpi_regex_emit(r, mcpi_pattern_leap(MCPI_OP_FORK, r->size, r->size - size));
-    else if (most == MCPI_MANY) mcpi_regex_emit(r, mcpi_pattern_leap(MCPI_OP_JUMP, r->size, start));
+    if (most == MCPI_MANY && least) mcpi_regex_leap(r, MCPI_OP_FORK, r->size - size);
+    else if (most == MCPI_MANY) mcpi_regex_leap(r, MCPI_OP_JUMP, start);
 }
 
 /* At a |: a fork before the branch that ends here, and behind it a jump to the end of the group. These jumps form a
@@ -5328,7 +5330,7 @@ static void mcpi_regex_repeat(mcpi_regex *r, uint32_t start, uint32_t least, uin
 static void mcpi_regex_branch(mcpi_regex *r, mcpi_regex_group *g)
 {
     mcpi_regex_insert(r, g->branch, mcpi_pattern_leap(MCPI_OP_FORK, g->branch, r->size + 2));
-    if (g->chain) mcpi_regex_emit(r, mcpi_pattern_leap(MCPI_OP_JUMP, r->size, g->chain - 1));
+    if (g->chain) mcpi_regex_leap(r, MCPI_OP_JUMP, g->chain - 1);
     else mcpi_regex_emit(r, MCPI_OP_JUMP);
     g->chain = g->branch = r->size;
 }
@@ -5931,6 +5933,7 @@ static mcpi_cell *mcpi_set_find(mcpi_work *w, const mcpi_set *s, const mcp_json 
     uint32_t i;
     for (i = hash & s->mask; mcpi_spend(w, 1); i = (i + 1) & s->mask) {
         mcpi_cell *c = &s->cell[i];
+        if (!c->v) c->hash = hash;
         if (!c->v || (c->hash == hash && mcpi_same(w, c->v, v, depth))) return w->status == MCP_OK ? c : NULL;
     }
     return NULL;
@@ -5938,20 +5941,26 @@ static mcpi_cell *mcpi_set_find(mcpi_work *w, const mcpi_set *s, const mcp_json 
 
 static uint32_t mcpi_value_hash(mcpi_work *w, const mcp_json *v, int depth);
 
-/* An object's keys. `over` (may be NULL) gets a mark for each member whose key comes again. */
-static bool mcpi_set_keys(mcpi_work *w, mcpi_set *s, const mcp_json *object, uint32_t *over, uint32_t mark)
+static mcpi_cell *mcpi_set_cell(mcpi_work *w, const mcpi_set *s, const mcp_json *v)
+{
+    return mcpi_set_find(w, s, v, mcpi_value_hash(w, v, 0), 0);
+}
+
+#define MCPI_NONE UINT32_MAX                /* a member of no known name */
+#define MCPI_OVER (UINT32_MAX - 1)          /* a member whose key comes again */
+
+/* An object's keys. `over` (may be NULL) gets MCPI_OVER for each member whose key comes again. */
+static bool mcpi_set_keys(mcpi_work *w, mcpi_set *s, const mcp_json *object, uint32_t *over)
 {
     const mcp_json *k;
     uint32_t left, i = 0;
     if (!mcpi_set_make(w, s, object->n)) return false;
     mcpi_each_key(k, left, object) {
-        uint32_t hash = mcpi_value_hash(w, k, 0);
-        mcpi_cell *c = mcpi_set_find(w, s, k, hash, 0);
+        mcpi_cell *c = mcpi_set_cell(w, s, k);
         if (!c) return false;
         if (!c->v) s->count++;
-        else if (over) over[c->i] = mark;
+        else if (over) over[c->i] = MCPI_OVER;
         c->v = k;
-        c->hash = hash;
         c->i = i++;
     }
     return true;
@@ -5982,7 +5991,7 @@ static uint32_t mcpi_value_hash(mcpi_work *w, const mcp_json *v, int depth)
         return h;
     case MCP_JSON_OBJECT:
         mark = mcpi_mark_set(w->arena);
-        if (!mcpi_set_keys(w, &keys, v, NULL, 0)) return h;
+        if (!mcpi_set_keys(w, &keys, v, NULL)) return h;
         for (i = 0; i <= keys.mask; i++)
             if (keys.cell[i].v) h += (keys.cell[i].hash ^ mcpi_value_hash(w, keys.cell[i].v + 1, depth + 1)) * odd;
         mcpi_mark_back(w->arena, &mark);
@@ -5996,7 +6005,7 @@ static bool mcpi_same_members(mcpi_work *w, const mcp_json *a, const mcp_json *b
 {
     mcpi_set x, y;
     uint32_t i;
-    if (!mcpi_set_keys(w, &x, a, NULL, 0) || !mcpi_set_keys(w, &y, b, NULL, 0) || x.count != y.count) return false;
+    if (!mcpi_set_keys(w, &x, a, NULL) || !mcpi_set_keys(w, &y, b, NULL) || x.count != y.count) return false;
     for (i = 0; i <= x.mask; i++) {
         mcpi_cell *c;
         if (!x.cell[i].v) continue;
@@ -6145,7 +6154,7 @@ typedef struct mcpi_rule {
     mcpi_node *sub, *yes, *no;              /* the one node, or the one for the rest; then and else */
     mcpi_node **list;
     const mcp_json **needs; uint32_t needs_count;   /* arrays of names that have to be there beside a member */
-    const mcpi_pattern **patterns;          /* for each of the list; or one */
+    const mcpi_pattern **patterns, *pattern;        /* for each of the list; or one */
     const mcp_json *least, *most;           /* minContains, maxContains */
     int64_t number;
     uint64_t min, max;
@@ -6179,9 +6188,6 @@ struct mcp_schema {
     mcpi_ident **idents; uint32_t mask;
     const char *notes;
 };
-
-#define MCPI_NONE UINT32_MAX                /* a member of no known name */
-#define MCPI_OVER (UINT32_MAX - 1)          /* a member whose key comes again */
 
 static uint32_t mcpi_known_find(const mcpi_node *x, const char *text, size_t len)
 {
@@ -6455,10 +6461,16 @@ static void mcpi_home_begin(mcpi_compiler *c, mcpi_node *x, const char *id, size
     mcpi_ident_add(c, h, "", 0, x, false);
 }
 
+static void mcpi_anchor_add(mcpi_compiler *c, mcpi_node *x, const char *keyword, bool dynamic)
+{
+    const mcp_json *v = mcp_json_get(x->src, keyword);
+    if (mcp_json_type(v) == MCP_JSON_STRING) mcpi_ident_add(c, x->home, v->u.text, v->n, x, dynamic);
+}
+
 /* What a schema calls itself. */
 static void mcpi_identify(mcpi_compiler *c, mcpi_node *x)
 {
-    const mcp_json *dialect = mcp_json_get(x->src, "$schema"), *id, *v;
+    const mcp_json *dialect = mcp_json_get(x->src, "$schema"), *id;
     bool root = x->src == c->root;
     int d = root ? mcpi_dialect(c, dialect, MCPI_D20) : x->home->dialect;
     size_t n = 0, end[MCPI_URI_PARTS];
@@ -6474,12 +6486,9 @@ static void mcpi_identify(mcpi_compiler *c, mcpi_node *x)
         else mcpi_refuse_schema(c, id, "an $id has no fragment; an $anchor is meant");
     }
     if (x->home->dialect < MCPI_D19) return;
-    v = mcp_json_get(x->src, "$anchor");
-    if (mcp_json_type(v) == MCP_JSON_STRING) mcpi_ident_add(c, x->home, v->u.text, v->n, x, false);
-    if (x->home->dialect == MCPI_D20) {
-        v = mcp_json_get(x->src, "$dynamicAnchor");
-        if (mcp_json_type(v) == MCP_JSON_STRING) mcpi_ident_add(c, x->home, v->u.text, v->n, x, true);
-    } else if (x->home->root == x && mcp_json_bool(mcp_json_get(x->src, "$recursiveAnchor"), false))
+    mcpi_anchor_add(c, x, "$anchor", false);
+    if (x->home->dialect == MCPI_D20) mcpi_anchor_add(c, x, "$dynamicAnchor", true);
+    else if (x->home->root == x && mcp_json_bool(mcp_json_get(x->src, "$recursiveAnchor"), false))
         mcpi_ident_add(c, x->home, "#", 1, x, true);        /* no anchor can have that name */
 }
 
@@ -6625,7 +6634,7 @@ static const mcp_json **mcpi_children_of(mcpi_compiler *c, const mcp_json *list,
     *n = 0;
     if (mcp_json_type(list) == MCP_JSON_OBJECT && list->n > 1) {
         over = (uint32_t *)mcpi_work_alloc(&c->work, list->n * sizeof *over);
-        if (!over || !mcpi_set_keys(&c->work, &keys, list, over, MCPI_OVER)) return NULL;
+        if (!over || !mcpi_set_keys(&c->work, &keys, list, over)) return NULL;
     }
     if (!at) return NULL;
     mcp_json_each(v, list) {
@@ -6672,11 +6681,9 @@ static void mcpi_enum_make(mcpi_compiler *c, mcpi_rule *r)
 {
     if (r->src->n <= 8 || !mcpi_set_make(&c->work, &r->set, r->src->n)) return;
     mcp_json_each(v, r->src) {
-        uint32_t hash = mcpi_value_hash(&c->work, v, 0);
-        mcpi_cell *cell = mcpi_set_find(&c->work, &r->set, v, hash, 0);
+        mcpi_cell *cell = mcpi_set_cell(&c->work, &r->set, v);
         if (!cell) return;
         cell->v = v;
-        cell->hash = hash;
     }
 }
 
@@ -6725,62 +6732,41 @@ static void mcpi_keyword_compile(mcpi_compiler *c, mcpi_node *x, int op, const m
     if (op == MCPI_KW_REST7 && mcp_json_type(kw[MCPI_KW_ITEMS7]) != MCP_JSON_ARRAY) return;
     r = mcpi_rule_have(c, x, mcpi_keywords[op].rule, v);
     if (!r) return;
-    switch (op) {
-    case MCPI_KW_ENUM:
+    if (sub) *(op == MCPI_KW_THEN ? &r->yes : op == MCPI_KW_ELSE ? &r->no : &r->sub) = sub;
+    if (op == MCPI_KW_MAX_MEMBERS || op == MCPI_KW_MIN_MEMBERS || op == MCPI_KW_PATTERNS ||
+        ((op == MCPI_KW_ADDITIONAL || op == MCPI_KW_LEFT_MEMBERS) && mcp_json_type(v) != MCP_JSON_BOOL)) x->distinct = true;
+    if (op == MCPI_KW_LEFT_ITEMS || op == MCPI_KW_LEFT_MEMBERS) x->tracks = true;
+    switch (is) {
+    case MCPI_IS_LIST:
         mcpi_enum_make(c, r);
         break;
-    case MCPI_KW_MULTIPLE: case MCPI_KW_MAXIMUM: case MCPI_KW_MINIMUM: case MCPI_KW_BELOW: case MCPI_KW_ABOVE:
+    case MCPI_IS_NUMBER: case MCPI_IS_FACTOR:
         r->small = mcpi_small(v, &r->number);
         r->strict = op == MCPI_KW_BELOW || op == MCPI_KW_ABOVE ||
                     mcp_json_bool(kw[op == MCPI_KW_MAXIMUM ? MCPI_KW_BELOW4 : MCPI_KW_ABOVE4], false);
         break;
-    case MCPI_KW_PATTERN:
-        r->patterns = (const mcpi_pattern **)mcpi_work_alloc(&c->work, sizeof *r->patterns);
-        if (r->patterns) *r->patterns = mcpi_pattern_of(c, v, v->u.text, v->n);
-        break;
-    case MCPI_KW_MAX_MEMBERS: case MCPI_KW_MIN_MEMBERS:
-        x->distinct = true;
-        /* fall through */
-    case MCPI_KW_MAX_LENGTH: case MCPI_KW_MIN_LENGTH: case MCPI_KW_MAX_ITEMS: case MCPI_KW_MIN_ITEMS:
+    case MCPI_IS_COUNT:
         r->max = mcpi_count_of(v);
         break;
-    case MCPI_KW_MEMBERS:
-        r->properties = v;
+    case MCPI_IS_TEXT:
+        if (op == MCPI_KW_PATTERN) r->pattern = mcpi_pattern_of(c, v, v->u.text, v->n);
+        else mcpi_ref_add(c, r, x->home);
         break;
-    case MCPI_KW_PATTERNS:
-        r->src = v;
-        x->distinct = true;
-        mcpi_list_make(c, x, r, v);
-        mcpi_patterns_make(c, r);
-        break;
-    case MCPI_KW_CONTAINS:
+    case MCPI_IS_SCHEMA:
+        if (op != MCPI_KW_CONTAINS) break;
         r->least = kw[MCPI_KW_MIN_CONTAINS];
         r->most = kw[MCPI_KW_MAX_CONTAINS];
         r->min = r->least ? mcpi_count_of(r->least) : 1;
         r->max = r->most ? mcpi_count_of(r->most) : UINT64_MAX;
-        r->sub = sub;
         break;
-    case MCPI_KW_REF: case MCPI_KW_DYNAMIC_REF: case MCPI_KW_RECURSIVE_REF:
-        mcpi_ref_add(c, r, x->home);
+    case MCPI_IS_SCHEMAS: case MCPI_IS_MAP: case MCPI_IS_NAMES_MAP: case MCPI_IS_EITHER_MAP: case MCPI_IS_SCHEMA_OR_LIST:
+        if (op == MCPI_KW_MEMBERS) r->properties = v;       /* the nodes are those of the known names */
+        else if (!sub) mcpi_list_make(c, x, r, v);
+        if (op != MCPI_KW_PATTERNS) break;
+        r->src = v;
+        mcpi_patterns_make(c, r);
         break;
-    case MCPI_KW_ALL: case MCPI_KW_ANY: case MCPI_KW_ONE: case MCPI_KW_PREFIX: case MCPI_KW_NEEDS:
-    case MCPI_KW_NEEDS_FIT: case MCPI_KW_NEEDS_EITHER:
-        mcpi_list_make(c, x, r, v);
-        break;
-    case MCPI_KW_THEN:
-        r->yes = sub;
-        break;
-    case MCPI_KW_ELSE:
-        r->no = sub;
-        break;
-    case MCPI_KW_ITEMS7:
-        if (list) mcpi_list_make(c, x, r, v);
-        /* fall through */
-    default:
-        r->sub = sub;
-        x->tracks = x->tracks || op == MCPI_KW_LEFT_ITEMS || op == MCPI_KW_LEFT_MEMBERS;
-        if ((op == MCPI_KW_ADDITIONAL || op == MCPI_KW_LEFT_MEMBERS) && mcp_json_type(v) != MCP_JSON_BOOL)
-            x->distinct = true;
+    default: break;
     }
 }
 
@@ -7165,12 +7151,10 @@ static const mcp_json *mcpi_twice(mcpi_work *w, const mcp_json *v, const mcp_jso
     mcpi_set set;
     if (v->n < 2 || !mcpi_set_make(w, &set, v->n)) return NULL;
     mcp_json_each(item, v) {
-        uint32_t hash = mcpi_value_hash(w, item, 0);
-        mcpi_cell *c = mcpi_set_find(w, &set, item, hash, 0);
-        if (!c) break;
-        if (c->v) { first = c->v; *again = item; break; }
-        c->v = item;
-        c->hash = hash;
+        mcpi_cell *c = mcpi_set_cell(w, &set, item);
+        if (c && !c->v) { c->v = item; continue; }
+        if (c) { first = c->v; *again = item; }
+        break;
     }
     mcpi_mark_back(w->arena, &mark);
     return first;
@@ -7179,7 +7163,7 @@ static const mcp_json *mcpi_twice(mcpi_work *w, const mcp_json *v, const mcp_jso
 static bool mcpi_listed(mcpi_work *w, const mcpi_rule *r, const mcp_json *v)
 {
     if (r->set.cell) {
-        mcpi_cell *c = mcpi_set_find(w, &r->set, v, mcpi_value_hash(w, v, 0), 0);
+        mcpi_cell *c = mcpi_set_cell(w, &r->set, v);
         return c && c->v;
     }
     mcp_json_each(item, r->src)
@@ -7217,7 +7201,7 @@ static bool mcpi_assert_fits(mcpi_work *w, const mcpi_rule *r, const mcp_json *v
     case MCPI_KW_MAXIMUM: case MCPI_KW_BELOW: return mcpi_limit_compare(w, r, v) < !r->strict;
     case MCPI_KW_MINIMUM: case MCPI_KW_ABOVE: return mcpi_limit_compare(w, r, v) > -!r->strict;
     case MCPI_KW_MAX_LENGTH: case MCPI_KW_MIN_LENGTH: return mcpi_length_fits(w, r, v);
-    case MCPI_KW_PATTERN:  return mcpi_pattern_fits(w, *r->patterns, v->u.text, v->n);
+    case MCPI_KW_PATTERN:  return mcpi_pattern_fits(w, r->pattern, v->u.text, v->n);
     case MCPI_KW_MAX_ITEMS: return v->n <= r->max;
     case MCPI_KW_MIN_ITEMS: return v->n >= r->max;
     default:               return !mcpi_twice(w, v, &again);    /* uniqueItems */
@@ -7244,18 +7228,10 @@ static void mcpi_survey(mcpi_checker *k, mcpi_visit *f)
         mcpi_bit_set(f->seen, at);
         f->required += x->known[at].required;
     }
-    if (x->distinct && n > 1) {
+    if ((x->distinct && n > 1) || again) {
         mcpi_mark mark = mcpi_mark_set(k->work.arena);
-        if (mcpi_set_keys(&k->work, &set, f->v, f->known, MCPI_OVER)) f->members = set.count;
+        if (mcpi_set_keys(&k->work, &set, f->v, f->known)) f->members = set.count;
         mcpi_mark_back(k->work.arena, &mark);
-    } else if (again) {
-        memset(f->seen, 0, (x->known_count / 32 + 1) * sizeof *f->seen);
-        for (i = n; i--; ) {
-            uint32_t at = f->known[i];
-            if (at == MCPI_NONE) continue;
-            if (mcpi_bit(f->seen, at)) f->known[i] = MCPI_OVER;
-            else mcpi_bit_set(f->seen, at);
-        }
     }
 }
 
@@ -7933,10 +7909,9 @@ static mcpi_said mcpi_pointer_of(mcpi_checker *k, const mcpi_visit **way, size_t
     mcpi_said t;
     size_t i, most = strlen(last) + 2;
     for (i = 0; i < n; i++) {
-        const mcp_json *via = way[i]->via, *src = way[i]->node->src, *v = way[i]->v;
-        most += 24;
-        if (keywords && via) most += 2 * ((size_t)via[-1].n + (src->tag & MCPI_MEMBER ? src[-1].n : 0));
-        else if (v->tag & MCPI_MEMBER) most += 2 * (size_t)v[-1].n;
+        const mcp_json *v = keywords ? way[i]->node->src : way[i]->v;
+        most += 24 + 2 * (v->tag & MCPI_MEMBER ? (size_t)v[-1].n : 0);
+        if (keywords && way[i]->via) most += 2 * (size_t)way[i]->via[-1].n;
     }
     mcpi_said_in(&t, (char *)mcpi_work_alloc(&k->work, most), most);
     for (i = 0; t.buf && i < n; i++) {
