@@ -5448,6 +5448,133 @@ static unsigned mcpi_pattern_traits(const char *text, size_t len)
     return r.traits;
 }
 #endif
+/* -- work with a bound, and what is found by its hash -------------------------------------------------------------- */
+
+typedef struct mcpi_work { mcp_arena *arena; uint64_t left; int status; } mcpi_work;
+
+static bool mcpi_spend(mcpi_work *w, size_t steps)
+{
+    if (w->status != MCP_OK) return false;
+    if (w->left < steps) { w->status = MCP_ERR_LIMIT; return false; }
+    w->left -= steps;
+    return true;
+}
+
+/* Zeroed memory, or NULL and the status. */
+static void *mcpi_work_alloc(mcpi_work *w, size_t n)
+{
+    void *p = mcpi_spend(w, n / 64) ? mcp_arena_alloc(w->arena, n) : NULL;
+    if (p) memset(p, 0, n);
+    else if (w->status == MCP_OK) w->status = MCP_ERR_MEMORY;
+    return p;
+}
+
+/* A hash table that only grows: entries with equal hashes hang together, the caller compares. */
+typedef struct mcpi_hashed {
+    struct mcpi_hashed *next;
+    const void *key;
+    const mcp_json *json;
+    void *value;
+    uint32_t hash;
+} mcpi_hashed;
+typedef struct mcpi_index { mcpi_hashed **heads; size_t size, n; } mcpi_index;
+
+static mcpi_hashed *mcpi_lookup(const mcpi_index *x, uint32_t hash)
+{
+    mcpi_hashed *e = x->size ? x->heads[hash & (x->size - 1)] : NULL;
+    while (e && e->hash != hash) e = e->next;
+    return e;
+}
+
+static mcpi_hashed *mcpi_lookup_next(mcpi_hashed *e)
+{
+    uint32_t hash = e->hash;
+    do e = e->next; while (e && e->hash != hash);
+    return e;
+}
+
+/* Adds an entry; of equal ones the newest is found first. */
+static mcpi_hashed *mcpi_index_add(mcpi_work *w, mcpi_index *x, uint32_t hash, const void *key, const mcp_json *json,
+                                  void *value)
+{
+    mcpi_hashed *e = (mcpi_hashed *)mcpi_work_alloc(w, sizeof *e), *old, *next;
+    if (!e) return NULL;
+    if (x->n >= x->size) {
+        size_t size = x->size ? 2 * x->size : 32, i;
+        mcpi_hashed **heads = (mcpi_hashed **)mcpi_work_alloc(w, size * sizeof(mcpi_hashed *));
+        if (!heads) return NULL;
+        for (i = 0; i < x->size; i++) {
+            mcpi_hashed *turned = NULL;              /* so that the order within a hash stays */
+            for (old = x->heads[i]; old; old = next) { next = old->next; old->next = turned; turned = old; }
+            for (old = turned; old; old = next) {
+                next = old->next;
+                old->next = heads[old->hash & (size - 1)];
+                heads[old->hash & (size - 1)] = old;
+            }
+        }
+        x->heads = heads;
+        x->size = size;
+    }
+    e->hash = hash; e->key = key; e->json = json; e->value = value;
+    e->next = x->heads[hash & (x->size - 1)];
+    x->heads[hash & (x->size - 1)] = e;
+    x->n++;
+    return e;
+}
+
+/* A member of an object, the last of equal keys. Objects with many members are searched by hash from the first time on,
+   so that many references into one map stay linear. */
+static const mcp_json *mcpi_member_of(mcpi_work *w, mcpi_index *x, const mcp_json *object, const char *key, size_t len)
+{
+    const mcp_json *k;
+    mcpi_hashed *e;
+    uint32_t left, of = mcpi_hash((const char *)&object, sizeof object);
+    if (mcp_json_type(object) != MCP_JSON_OBJECT) return NULL;
+    if (object->n <= 16) return mcp_json_getn(object, key, len);
+    for (e = mcpi_lookup(x, of); e && e->key != object && mcpi_spend(w, 1); e = mcpi_lookup_next(e)) { }
+    if (!e) {
+        mcpi_index_add(w, x, of, object, NULL, NULL);
+        mcpi_each_key(k, left, object)
+            if (!mcpi_index_add(w, x, of ^ (1 | mcpi_hash(k->u.text, k->n)), object, k, NULL)) return NULL;
+    }
+    for (e = mcpi_lookup(x, of ^ (1 | mcpi_hash(key, len))); e && mcpi_spend(w, 1); e = mcpi_lookup_next(e)) {
+        k = e->json;
+        if (e->key == object && k && k->n == len && memcmp(k->u.text, key, len) == 0) return k + 1;
+    }
+    return NULL;
+}
+
+/* Takes the escapes with percent signs out of a fragment, and returns its length. Any other sign stands for itself. */
+static size_t mcpi_fragment_decode(char *s, size_t n)
+{
+    size_t from, to = 0;
+    for (from = 0; from < n; from++)
+        if (s[from] == '%' && n - from > 2 && mcpi_hex(s[from + 1]) >= 0 && mcpi_hex(s[from + 2]) >= 0) {
+            s[to++] = (char)(mcpi_hex(s[from + 1]) << 4 | mcpi_hex(s[from + 2]));
+            from += 2;
+        } else s[to++] = s[from];
+    return to;
+}
+
+/* Takes one step of a JSON pointer, whose token stands between *p, a slash, and the next one: *p moves there. */
+static const mcp_json *mcpi_pointer_step(mcpi_work *w, mcpi_index *x, const mcp_json *v, char **p, const char *end)
+{
+    char *word = *p + 1, *to = word, *from;
+    for (from = word; from < end && *from != '/'; *to++ = *from++) {
+        if (*from != '~') continue;
+        if (++from == end || (*from != '0' && *from != '1')) return NULL;
+        *from = *from == '0' ? '~' : '/';
+    }
+    *p = from;
+    if (mcp_json_type(v) == MCP_JSON_ARRAY) {
+        uint64_t i = mcpi_token_index(word, to);
+        if (i >= v->n || !mcpi_spend(w, (size_t)i)) return NULL;
+        for (v = mcp_json_first(v); i; i--) v = mcp_json_next(v);
+        return v;
+    }
+    return mcpi_spend(w, 1) ? mcpi_member_of(w, x, v, word, (size_t)(to - word)) : NULL;
+}
+
 #endif /* !MCP_NO_VALIDATE || !MCP_NO_SANITIZE */
 #ifndef MCP_NO_VALIDATE
 
@@ -5724,28 +5851,8 @@ static int mcpi_pattern_find(const mcpi_pattern *p, const char *s, size_t n, mcp
     return found;
 }
 
-/* -- work with a bound ------------------------------------------------------------------------------------------- */
-
 enum { MCPI_PATTERN_STEPS = 16 };                           /* of a search, for the price of one of these: */
 enum { MCPI_STEPS = 1000000, MCPI_STEPS_EACH = 256 };      /* for a check, and for each part of the value */
-typedef struct mcpi_work { mcp_arena *arena; uint64_t left; int status; } mcpi_work;
-
-static bool mcpi_spend(mcpi_work *w, size_t steps)
-{
-    if (w->status != MCP_OK) return false;
-    if (w->left < steps) { w->status = MCP_ERR_LIMIT; return false; }
-    w->left -= steps;
-    return true;
-}
-
-/* Zeroed memory, or NULL and the status. */
-static void *mcpi_work_alloc(mcpi_work *w, size_t n)
-{
-    void *p = mcpi_spend(w, n / 64) ? mcp_arena_alloc(w->arena, n) : NULL;
-    if (p) memset(p, 0, n);
-    else if (w->status == MCP_OK) w->status = MCP_ERR_MEMORY;
-    return p;
-}
 
 /* What was cut off an arena since a mark is given back, unless a new block was begun: that is kept for the next time. */
 typedef struct mcpi_mark { void *blocks; char *next; size_t left; } mcpi_mark;
@@ -6276,7 +6383,6 @@ static size_t mcpi_uri_join(char out[MCPI_URI_LONGEST], const char *base, size_t
    nodes once more. */
 
 typedef struct mcpi_pending_ref { struct mcpi_pending_ref *next; mcpi_rule *rule; const mcpi_home *home; } mcpi_pending_ref;
-typedef struct mcpi_chained { uint32_t next, parent; } mcpi_chained;
 typedef struct mcpi_remark { struct mcpi_remark *next; const mcp_json *where; const char *why; } mcpi_remark;
 
 typedef struct mcpi_compiler {
@@ -6287,8 +6393,7 @@ typedef struct mcpi_compiler {
     mcpi_node *last, *filled;               /* of the nodes */
     mcpi_pending_ref *refs;
     mcpi_remark *notes, **notes_end; size_t notes_count;
-    uint32_t *first, mask;                  /* a hash table of all members; made when a pointer is followed */
-    mcpi_chained *link;
+    mcpi_index members;                     /* of objects that pointers led through */
     const char *why;
 } mcpi_compiler;
 
@@ -6808,92 +6913,12 @@ static void mcpi_node_fill(mcpi_compiler *c, mcpi_node *x)
 
 /* -- references ---------------------------------------------------------------------------------------------------------- */
 
-static uint32_t mcpi_member_hash(const mcpi_compiler *c, const mcp_json *parent, const char *key, size_t len)
-{
-    return (mcpi_hash(key, len) + (uint32_t)(parent - c->root) * UINT32_C(0x9E3779B1)) & c->mask;
-}
-
-/* All members of all objects of the schema, so that a long one is not walked for each pointer into it. */
-static bool mcpi_links_make(mcpi_compiler *c)
-{
-    size_t cells = 16, i;
-    if (c->link) return true;
-    while (cells < c->span) cells *= 2;
-    c->mask = (uint32_t)(cells - 1);
-    c->first = (uint32_t *)mcpi_work_alloc(&c->work, cells * sizeof *c->first);
-    c->link = (mcpi_chained *)mcpi_work_alloc(&c->work, c->span * sizeof *c->link);
-    if (!c->first || !c->link) return false;
-    for (i = 0; i < c->span; i++) {
-        const mcp_json *parent = c->root + i, *k;
-        uint32_t left, h;
-        if (mcp_json_type(parent) != MCP_JSON_OBJECT) continue;
-        mcpi_each_key(k, left, parent) {
-            h = mcpi_member_hash(c, parent, k->u.text, k->n);
-            c->link[k - c->root].parent = (uint32_t)i;
-            c->link[k - c->root].next = c->first[h];
-            c->first[h] = (uint32_t)(k - c->root);
-        }
-    }
-    return true;
-}
-
-/* The member of this name; the last of equal ones, which is the first in its chain. */
-static const mcp_json *mcpi_linked(mcpi_compiler *c, const mcp_json *parent, const char *key, size_t len)
-{
-    uint32_t i;
-    for (i = c->first[mcpi_member_hash(c, parent, key, len)]; i && mcpi_spend(&c->work, 1); i = c->link[i].next) {
-        const mcp_json *k = c->root + i;
-        if (c->link[i].parent == (uint32_t)(parent - c->root) && k->n == len && memcmp(k->u.text, key, len) == 0)
-            return k + 1;
-    }
-    return NULL;
-}
-
-/* Takes the percent signs out of a fragment, and returns its length; MCP_NTS: there is one that says nothing. */
-static size_t mcpi_fragment_decode(char *s, size_t n)
-{
-    size_t from, to = 0;
-    for (from = 0; from < n; from++) {
-        if (s[from] != '%') { s[to++] = s[from]; continue; }
-        if (n - from < 3 || mcpi_hex(s[from + 1]) < 0 || mcpi_hex(s[from + 2]) < 0) return MCP_NTS;
-        s[to++] = (char)(mcpi_hex(s[from + 1]) << 4 | mcpi_hex(s[from + 2]));
-        from += 2;
-    }
-    return to;
-}
-
-/* Takes the escapes out of a pointer's token. */
-static size_t mcpi_token_decode(char *s, size_t n)
-{
-    size_t from, to = 0;
-    for (from = 0; from < n; from++) {
-        char c = s[from];
-        if (c == '~') {
-            if (++from == n || (s[from] != '0' && s[from] != '1')) return MCP_NTS;
-            c = s[from] == '0' ? '~' : '/';
-        }
-        s[to++] = c;
-    }
-    return to;
-}
-
 /* Follows a JSON pointer from the root of a resource. *home becomes the resource that the place belongs to. */
-static const mcp_json *mcpi_pointer(mcpi_compiler *c, const mcpi_home **home, char *p, size_t n)
+static const mcp_json *mcpi_pointer(mcpi_compiler *c, const mcpi_home **home, char *p, const char *end)
 {
     const mcp_json *v = (*home)->root->src;
-    size_t end, len;
-    if (!mcpi_links_make(c)) return NULL;
-    for (; v && n; p += end, n -= end) {
-        for (end = 1; end < n && p[end] != '/'; end++) { }
-        if (mcp_json_type(v) == MCP_JSON_ARRAY) {
-            uint64_t i = mcpi_token_index(p + 1, p + end);
-            if (i >= v->n || !mcpi_spend(&c->work, (size_t)i)) return NULL;
-            for (v = mcp_json_first(v); i; i--) v = mcp_json_next(v);
-        } else {
-            len = mcpi_token_decode(p + 1, end - 1);
-            if (len == MCP_NTS || mcp_json_type(v) != MCP_JSON_OBJECT) return NULL;
-            v = mcpi_linked(c, v, p + 1, len);
-        }
+    while (v && p < end) {
+        v = mcpi_pointer_step(&c->work, &c->members, v, &p, end);
         if (v && c->at[v - c->root]) *home = c->at[v - c->root]->home;
     }
     return v;
@@ -6906,7 +6931,6 @@ static void mcpi_ref_resolve(mcpi_compiler *c, const mcpi_pending_ref *ref)
     const mcpi_home *home = ref->home;
     const mcpi_ident *x;
     const mcp_json *v = NULL;
-    mcpi_mark mark = mcpi_mark_set(c->work.arena);
     char buf[MCPI_URI_LONGEST], *fragment;
     size_t len = hash ? (size_t)(hash - s) : r->src->n, n = hash ? r->src->n - len - 1 : 0;
     if (len) {
@@ -6921,8 +6945,8 @@ static void mcpi_ref_resolve(mcpi_compiler *c, const mcpi_pending_ref *ref)
     if (!fragment) return;
     if (n) memcpy(fragment, hash + 1, n);
     n = mcpi_fragment_decode(fragment, n);
-    if (n == 0 || (n != MCP_NTS && *fragment == '/')) v = mcpi_pointer(c, &home, fragment, n);
-    else if (n != MCP_NTS) {
+    if (n == 0 || *fragment == '/') v = mcpi_pointer(c, &home, fragment, fragment + n);
+    else {
         x = mcpi_ident_of(c->schema, home, fragment, n, r->op == MCPI_KW_DYNAMIC_REF);
         r->strict = x && r->op == MCPI_KW_DYNAMIC_REF;
         if (!x) x = mcpi_ident_of(c->schema, home, fragment, n, false);
@@ -6930,7 +6954,6 @@ static void mcpi_ref_resolve(mcpi_compiler *c, const mcpi_pending_ref *ref)
         if (x) home = x->home;
     }
     if (r->op == MCPI_KW_RECURSIVE_REF) r->strict = mcpi_ident_of(c->schema, home, "#", 1, true) != NULL;
-    mcpi_mark_back(c->work.arena, &mark);
     if (v) r->sub = mcpi_node_at(c, v, home);
     else mcpi_refuse_schema(c, r->src, "it leads to nothing in this schema");
 }
@@ -8273,7 +8296,7 @@ typedef struct mcpi_fit_word {
     const mcp_json *json;                   /* data, as it came */
     mcpi_fit_slot *first, *last;            /* schemas */
     mcpi_fit_value *values, *values_last;   /* of enum and required */
-    struct mcpi_fit_index *index;           /* of many keys or values */
+    struct mcpi_index *index;           /* of many keys or values */
     uint32_t n;
     uint8_t id;
 } mcpi_fit_word;
@@ -8332,16 +8355,6 @@ typedef struct mcpi_fit_place {
     int id;                                 /* the keyword; for a list or map, then the index or the key */
 } mcpi_fit_place;
 
-/* A hash table that only grows: entries with equal hashes hang together, the caller compares. */
-typedef struct mcpi_fit_entry {
-    struct mcpi_fit_entry *next;
-    const void *key;
-    const mcp_json *json;
-    void *value;
-    uint32_t hash;
-} mcpi_fit_entry;
-typedef struct mcpi_fit_index { mcpi_fit_entry **heads; size_t size, n; } mcpi_fit_index;
-
 typedef struct mcpi_fitter {
     mcp_arena *arena;
     const mcp_json *root;
@@ -8364,7 +8377,7 @@ typedef struct mcpi_fitter {
     uint32_t serial;
     mcpi_fit_place top;                     /* of the root */
     const mcpi_fit_place *place;
-    mcpi_fit_index members, targets, followed, anchors, keys, wishes, renamed, sent, def_names;
+    mcpi_index members, targets, followed, anchors, keys, wishes, renamed, sent, def_names;
     mcpi_fit_target *defs, *defs_last, *walked;     /* definitions that are kept; the one that is being walked */
     size_t strict_names, strict_properties, strict_values;
     mcp_writer out, branch;                 /* the result; a branch, to compare it by its text */
@@ -8426,46 +8439,14 @@ static int mcpi_fit_word_of(const mcpi_fitter *f, const char *s, size_t n)
     return MCPI_F_COUNT;
 }
 
-static mcpi_fit_entry *mcpi_fit_lookup(const mcpi_fit_index *x, uint32_t hash)
-{
-    mcpi_fit_entry *e = x->size ? x->heads[hash & (x->size - 1)] : NULL;
-    while (e && e->hash != hash) e = e->next;
-    return e;
-}
-
-static mcpi_fit_entry *mcpi_fit_lookup_next(mcpi_fit_entry *e)
-{
-    uint32_t hash = e->hash;
-    do e = e->next; while (e && e->hash != hash);
-    return e;
-}
-
-/* Adds an entry; of equal ones the newest is found first. */
-static mcpi_fit_entry *mcpi_fit_index_add(mcpi_fitter *f, mcpi_fit_index *x, uint32_t hash, const void *key,
+static mcpi_hashed *mcpi_fit_index_add(mcpi_fitter *f, mcpi_index *x, uint32_t hash, const void *key,
                                           const mcp_json *json, void *value)
 {
-    mcpi_fit_entry *e = (mcpi_fit_entry *)mcpi_fit_new(f, sizeof *e), *old, *next;
-    if (!e) return NULL;
-    if (x->n >= x->size) {
-        size_t size = x->size ? 2 * x->size : 32, i;
-        mcpi_fit_entry **heads = (mcpi_fit_entry **)mcpi_fit_new(f, size * sizeof(mcpi_fit_entry *));
-        if (!heads) return NULL;
-        for (i = 0; i < x->size; i++) {
-            mcpi_fit_entry *turned = NULL;              /* so that the order within a hash stays */
-            for (old = x->heads[i]; old; old = next) { next = old->next; old->next = turned; turned = old; }
-            for (old = turned; old; old = next) {
-                next = old->next;
-                old->next = heads[old->hash & (size - 1)];
-                heads[old->hash & (size - 1)] = old;
-            }
-        }
-        x->heads = heads;
-        x->size = size;
-    }
-    e->hash = hash; e->key = key; e->json = json; e->value = value;
-    e->next = x->heads[hash & (x->size - 1)];
-    x->heads[hash & (x->size - 1)] = e;
-    x->n++;
+    mcpi_work w = { NULL, UINT64_MAX, MCP_OK };
+    mcpi_hashed *e;
+    w.arena = f->arena;
+    e = mcpi_index_add(&w, x, hash, key, json, value);
+    if (!e) f->no_memory = true;
     return e;
 }
 
@@ -8823,14 +8804,14 @@ static void mcpi_fit_append(mcpi_fit_word *w, mcpi_fit_slot *s)
 static mcpi_fit_slot *mcpi_fit_slot_of(const mcpi_fit_word *w, const char *key, size_t len)
 {
     mcpi_fit_slot *s;
-    mcpi_fit_entry *e;
+    mcpi_hashed *e;
     if (!w) return NULL;
     if (!w->index) {
         for (s = w->first; s; s = s->next)
             if (s->key_len == len && memcmp(s->key, key, len) == 0) return s;
         return NULL;
     }
-    for (e = mcpi_fit_lookup(w->index, mcpi_hash(key, len)); e; e = mcpi_fit_lookup_next(e)) {
+    for (e = mcpi_lookup(w->index, mcpi_hash(key, len)); e; e = mcpi_lookup_next(e)) {
         s = (mcpi_fit_slot *)e->value;
         if (s->key_len == len && memcmp(s->key, key, len) == 0) return s;
     }
@@ -8841,7 +8822,7 @@ static void mcpi_fit_append_named(mcpi_fitter *f, mcpi_fit_word *w, mcpi_fit_slo
 {
     mcpi_fit_append(w, s);
     if (w->n == 16) {
-        w->index = (mcpi_fit_index *)mcpi_fit_new(f, sizeof *w->index);
+        w->index = (mcpi_index *)mcpi_fit_new(f, sizeof *w->index);
         for (s = w->first; s && w->index; s = s->next)
             mcpi_fit_index_add(f, w->index, mcpi_hash(s->key, s->key_len), s->key, NULL, s);
     } else if (w->index) mcpi_fit_index_add(f, w->index, mcpi_hash(s->key, s->key_len), s->key, NULL, s);
@@ -8859,7 +8840,7 @@ static void mcpi_fit_append_value(mcpi_fitter *f, mcpi_fit_word *w, const mcp_js
     w->n++;
     if (w->id == MCPI_F_ENUM && (w->index || w->n == 16)) {
         if (w->index) { mcpi_fit_index_add(f, w->index, mcpi_fit_value_hash(json), NULL, json, NULL); return; }
-        w->index = (mcpi_fit_index *)mcpi_fit_new(f, sizeof *w->index);
+        w->index = (mcpi_index *)mcpi_fit_new(f, sizeof *w->index);
         for (v = w->values; v && w->index; v = v->next)
             mcpi_fit_index_add(f, w->index, mcpi_fit_value_hash(v->json), NULL, v->json, NULL);
     }
@@ -8868,12 +8849,12 @@ static void mcpi_fit_append_value(mcpi_fitter *f, mcpi_fit_word *w, const mcp_js
 static bool mcpi_fit_has_value(const mcpi_fit_word *w, const mcp_json *json)
 {
     const mcpi_fit_value *v;
-    mcpi_fit_entry *e;
+    mcpi_hashed *e;
     if (!w->index) {
         for (v = w->values; v; v = v->next) if (mcpi_fit_same(v->json, json)) return true;
         return false;
     }
-    for (e = mcpi_fit_lookup(w->index, mcpi_fit_value_hash(json)); e; e = mcpi_fit_lookup_next(e))
+    for (e = mcpi_lookup(w->index, mcpi_fit_value_hash(json)); e; e = mcpi_lookup_next(e))
         if (mcpi_fit_same(e->json, json)) return true;
     return false;
 }
@@ -9440,48 +9421,19 @@ static void mcpi_fit_absorb(mcpi_fitter *f, mcpi_fit_node *n, const mcpi_fit_src
 
 /* -- references -------------------------------------------------------------------------------------------------- */
 
-/* A member of an object, the last of equal keys. Objects with many members are searched by hash from the first time on,
-   so that many references into one map stay linear. */
-static const mcp_json *mcpi_fit_member(mcpi_fitter *f, const mcp_json *object, const char *key, size_t len)
+/* What a fragment that is a JSON Pointer leads to. */
+static const mcp_json *mcpi_fit_walk(mcpi_fitter *f, const mcp_json *v, const char *s, size_t n)
 {
-    const mcp_json *k;
-    mcpi_fit_entry *e;
-    uint32_t left, of = mcpi_hash((const char *)&object, sizeof object);
-    if (mcp_json_type(object) != MCP_JSON_OBJECT) return NULL;
-    if (object->n <= 16) return mcp_json_getn(object, key, len);
-    for (e = mcpi_fit_lookup(&f->members, of); e && e->key != object; e = mcpi_fit_lookup_next(e)) { }
-    if (!e) {
-        mcpi_fit_index_add(f, &f->members, of, object, NULL, NULL);
-        mcpi_each_key(k, left, object)
-            if (!mcpi_fit_index_add(f, &f->members, of ^ (1 | mcpi_hash(k->u.text, k->n)), object, k, NULL))
-                return NULL;
-    }
-    for (e = mcpi_fit_lookup(&f->members, of ^ (1 | mcpi_hash(key, len))); e; e = mcpi_fit_lookup_next(e)) {
-        k = e->json;
-        if (e->key == object && k && k->n == len && memcmp(k->u.text, key, len) == 0) return k + 1;
-    }
-    return NULL;
-}
-
-/* What the words of a JSON Pointer without its percent signs lead to. */
-static const mcp_json *mcpi_fit_walk(mcpi_fitter *f, const mcp_json *v, char *p, char *end)
-{
-    char *word, *to;
-    while (v && p < end) {
-        for (word = to = ++p; p < end && *p != '/'; p++) {
-            *to = *p;
-            if (*p == '~' && p + 1 < end && (p[1] == '0' || p[1] == '1')) *to = *++p == '1' ? '/' : '~';
-            to++;
-        }
-        mcpi_fit_work(f, 1);
-        if (mcp_json_type(v) == MCP_JSON_ARRAY) {
-            uint64_t i = mcpi_token_index(word, to);
-            if (i >= v->n) return NULL;
-            mcpi_fit_work(f, (size_t)i);
-            if (mcpi_fit_stopped(f)) return NULL;
-            for (v = mcp_json_first(v); i--; v = mcp_json_next(v)) { }
-        } else v = mcpi_fit_member(f, v, word, (size_t)(to - word));
-    }
+    mcpi_work w = { NULL, 0, MCP_OK };
+    char *p = (char *)mcpi_fit_new(f, n + 1), *end;
+    if (!p) return NULL;
+    memcpy(p, s, n);
+    w.arena = f->arena;
+    w.left = f->work < f->work_max ? f->work_max - f->work : 0;
+    for (end = p + mcpi_fragment_decode(p, n); v && p < end; ) v = mcpi_pointer_step(&w, &f->members, v, &p, end);
+    f->work = f->work_max - (size_t)w.left;
+    if (w.status == MCP_ERR_MEMORY) f->no_memory = true;
+    if (w.status == MCP_ERR_LIMIT) f->over = true;
     return v;
 }
 
@@ -9508,9 +9460,9 @@ static void mcpi_fit_find_anchors(mcpi_fitter *f)
 static const mcp_json *mcpi_fit_anchor(mcpi_fitter *f, const char *s, size_t n, bool anchor)
 {
     const mcp_json *found = NULL;
-    mcpi_fit_entry *e;
+    mcpi_hashed *e;
     if (!f->anchored) mcpi_fit_find_anchors(f);
-    for (e = mcpi_fit_lookup(&f->anchors, mcpi_hash(s, n)); e; e = mcpi_fit_lookup_next(e)) {
+    for (e = mcpi_lookup(&f->anchors, mcpi_hash(s, n)); e; e = mcpi_lookup_next(e)) {
         const mcp_json *v = e->json;
         int id = mcpi_fit_word_of(f, v[-1].u.text, v[-1].n);
         bool is_anchor = id == MCPI_F_ANCHOR || id == MCPI_F_DYNAMIC_ANCHOR;
@@ -9519,22 +9471,12 @@ static const mcp_json *mcpi_fit_anchor(mcpi_fitter *f, const char *s, size_t n, 
     return found;
 }
 
-/* The byte that two hexadecimal digits stand for, or -1. */
-static int mcpi_fit_hex(const char *p)
-{
-    char four[4];
-    memcpy(four, "00", 2);
-    memcpy(four + 2, p, 2);
-    return mcpi_hex4(four, four + 4);
-}
-
 /* The schema that a reference means, and the resource it lies in; NULL: it is outside of the document, or nowhere. */
 static const mcp_json *mcpi_fit_resolve(mcpi_fitter *f, const char *s, size_t n, const mcp_json **base)
 {
     const char *hash = (const char *)memchr(s, '#', n);
     const mcp_json *found;
-    size_t before = hash ? (size_t)(hash - s) : n, i;
-    char *p, *to;
+    size_t before = hash ? (size_t)(hash - s) : n;
     if (before) {
         *base = mcpi_fit_anchor(f, s, before, false);
         if (!*base || !hash || before + 1 == n) return *base;
@@ -9544,18 +9486,8 @@ static const mcp_json *mcpi_fit_resolve(mcpi_fitter *f, const char *s, size_t n,
         found = mcpi_fit_anchor(f, hash + 1, n - before - 1, true);
         return found ? found : mcpi_fit_anchor(f, hash, n - before, false);
     }
-    p = to = (char *)mcp_arena_alloc(f->arena, n - before);
-    if (!p) { f->no_memory = true; return NULL; }
-    for (i = before + 1; i < n; i++) {
-        int c = s[i] == '%' && i + 2 < n ? mcpi_fit_hex(s + i + 1) : -1;
-        *to++ = c < 0 ? s[i] : (char)c;
-        if (c >= 0) i += 2;
-    }
-    found = mcpi_fit_walk(f, *base, p, to);
-    if (!found && *base != f->root) {
-        for (to = p, i = before + 1; i < n; i++) *to++ = s[i];
-        found = mcpi_fit_walk(f, *base = f->root, p, to);
-    }
+    found = mcpi_fit_walk(f, *base, hash + 1, n - before - 1);
+    if (!found && *base != f->root) found = mcpi_fit_walk(f, *base = f->root, hash + 1, n - before - 1);
     return found;
 }
 
@@ -9574,9 +9506,9 @@ static const mcp_json *mcpi_fit_alias(mcpi_fitter *f, const mcp_json *v, const m
 static mcpi_fit_target *mcpi_fit_target_at(mcpi_fitter *f, const mcp_json *v, const mcp_json *base)
 {
     uint32_t hash = mcpi_hash((const char *)&v, sizeof v);
-    mcpi_fit_entry *e = mcpi_fit_lookup(&f->targets, hash);
+    mcpi_hashed *e = mcpi_lookup(&f->targets, hash);
     mcpi_fit_target *t;
-    while (e && e->key != v) e = mcpi_fit_lookup_next(e);
+    while (e && e->key != v) e = mcpi_lookup_next(e);
     if (e) return (mcpi_fit_target *)e->value;
     t = (mcpi_fit_target *)mcpi_fit_new(f, sizeof *t);
     if (!t) return NULL;
@@ -9591,10 +9523,10 @@ static mcpi_fit_target *mcpi_fit_target_at(mcpi_fitter *f, const mcp_json *v, co
 static mcpi_fit_target *mcpi_fit_target_of(mcpi_fitter *f, const mcp_json *text, const mcp_json *base)
 {
     uint32_t hash = mcpi_hash(text->u.text, text->n) ^ mcpi_hash((const char *)&base, sizeof base);
-    mcpi_fit_entry *e;
+    mcpi_hashed *e;
     mcpi_fit_target *t = NULL;
     const mcp_json *v, *in = base;
-    for (e = mcpi_fit_lookup(&f->followed, hash); e; e = mcpi_fit_lookup_next(e)) {
+    for (e = mcpi_lookup(&f->followed, hash); e; e = mcpi_lookup_next(e)) {
         const mcpi_fit_ref *r = (const mcpi_fit_ref *)e->key;
         if (r->base == base && r->text->n == text->n && memcmp(r->text->u.text, text->u.text, text->n) == 0)
             return (mcpi_fit_target *)e->value;
@@ -9810,7 +9742,7 @@ static void mcpi_fit_group(mcpi_fitter *f)
     const mcp_json *k = f->root, *end = k + mcpi_fit_span(k);
     mcpi_fit_vertex *v;
     size_t *stack, n = 0, i, top = 0, order = 0, at;
-    mcpi_fit_entry *e;
+    mcpi_hashed *e;
     for (; k < end && !mcpi_fit_stopped(f); k++)
         if (mcpi_fit_is_ref(f, k)) (void)mcpi_fit_target_of(f, k + 1, f->root);
     v = (mcpi_fit_vertex *)mcpi_fit_new(f, (f->targets.n + 1) * sizeof *v);
@@ -10711,10 +10643,10 @@ static size_t mcpi_fit_clean_key(const mcpi_fitter *f, const char *s, size_t n, 
 
 static void mcpi_fit_learn_key(mcpi_fitter *f, const mcp_json *k)
 {
-    mcpi_fit_entry *e;
+    mcpi_hashed *e;
     char to[66];
     uint32_t hash = mcpi_hash(k->u.text, k->n);
-    for (e = mcpi_fit_lookup(&f->keys, hash); e; e = mcpi_fit_lookup_next(e))
+    for (e = mcpi_lookup(&f->keys, hash); e; e = mcpi_lookup_next(e))
         if (e->json->n == k->n && memcmp(e->json->u.text, k->u.text, k->n) == 0) return;
     mcpi_fit_index_add(f, &f->keys, hash, NULL, k, NULL);
     if (!mcpi_fit_legal_key(f, k->u.text, k->n))
@@ -10739,13 +10671,13 @@ static void mcpi_fit_learn_keys(mcpi_fitter *f)
 static bool mcpi_fit_key_taken(mcpi_fitter *f, const char *to, size_t n, const char *key, size_t key_len)
 {
     uint32_t hash = mcpi_hash(to, n);
-    mcpi_fit_entry *e;
+    mcpi_hashed *e;
     char other[66];
-    for (e = mcpi_fit_lookup(&f->keys, hash); e; e = mcpi_fit_lookup_next(e))
+    for (e = mcpi_lookup(&f->keys, hash); e; e = mcpi_lookup_next(e))
         if (e->json->n == n && memcmp(e->json->u.text, to, n) == 0) return true;
-    for (e = mcpi_fit_lookup(&f->sent, hash); e; e = mcpi_fit_lookup_next(e))
+    for (e = mcpi_lookup(&f->sent, hash); e; e = mcpi_lookup_next(e))
         if (strcmp((const char *)e->value, to) == 0) return true;
-    for (e = mcpi_fit_lookup(&f->wishes, hash); e; e = mcpi_fit_lookup_next(e)) {
+    for (e = mcpi_lookup(&f->wishes, hash); e; e = mcpi_lookup_next(e)) {
         if (e->json->n == key_len && memcmp(e->json->u.text, key, key_len) == 0) continue;
         if (mcpi_fit_clean_key(f, e->json->u.text, e->json->n, true, other) == n && memcmp(other, to, n) == 0)
             return true;
@@ -10758,11 +10690,11 @@ static const char *mcpi_fit_sent_key(mcpi_fitter *f, const char *key, size_t n)
 {
     static const char hex[] = "0123456789abcdef";
     uint32_t at = mcpi_hash(key, n), digest = 2166136261u;  /* FNV-1a: the same on every machine */
-    mcpi_fit_entry *e;
+    mcpi_hashed *e;
     char *to;
     size_t len, i;
     if (mcpi_fit_legal_key(f, key, n)) return key;
-    for (e = mcpi_fit_lookup(&f->renamed, at); e; e = mcpi_fit_lookup_next(e))
+    for (e = mcpi_lookup(&f->renamed, at); e; e = mcpi_lookup_next(e))
         if (e->json->n == n && memcmp(e->json->u.text, key, n) == 0) return (const char *)e->value;
     if (!f->keyed) mcpi_fit_learn_keys(f);
     to = (char *)mcpi_fit_new(f, 72);
@@ -10781,7 +10713,7 @@ static const char *mcpi_fit_sent_key(mcpi_fitter *f, const char *key, size_t n)
             twice = false;
         }
     }
-    for (e = mcpi_fit_lookup(&f->keys, at); e; e = mcpi_fit_lookup_next(e))
+    for (e = mcpi_lookup(&f->keys, at); e; e = mcpi_lookup_next(e))
         if (e->json->n == n && memcmp(e->json->u.text, key, n) == 0)
             { mcpi_fit_index_add(f, &f->renamed, at, NULL, e->json, to); break; }
     mcpi_fit_index_add(f, &f->sent, mcpi_hash(to, len), NULL, NULL, to);
@@ -10889,7 +10821,7 @@ static void mcpi_fit_finish_branches(mcpi_fitter *f, mcpi_fit_node *n, int depth
 {
     mcpi_fit_word *w = n->branches;
     mcpi_fit_slot *s = w->first, *next;
-    mcpi_fit_index seen;
+    mcpi_index seen;
     size_t index = 0;
     bool cut = f->cut;
     f->cut = false;
@@ -10897,7 +10829,7 @@ static void mcpi_fit_finish_branches(mcpi_fitter *f, mcpi_fit_node *n, int depth
     w->first = w->last = NULL;
     w->n = 0;
     for (; s && !mcpi_fit_stopped(f); s = next, index++) {
-        mcpi_fit_entry *e;
+        mcpi_hashed *e;
         mcpi_fit_node *b;
         const char *text;
         char *copy;
@@ -10928,7 +10860,7 @@ static void mcpi_fit_finish_branches(mcpi_fitter *f, mcpi_fit_node *n, int depth
         text = mcp_writer_text(&f->branch, &len);
         if (!text) { if (f->branch.status == MCP_ERR_LIMIT) f->over = true; else f->no_memory = true; return; }
         hash = mcpi_hash(text, len);
-        for (e = mcpi_fit_lookup(&seen, hash); e; e = mcpi_fit_lookup_next(e)) {
+        for (e = mcpi_lookup(&seen, hash); e; e = mcpi_lookup_next(e)) {
             const mcpi_fit_node *same = (const mcpi_fit_node *)e->value;
             if (same->text_len == len && memcmp(same->text, text, len) == 0) break;
         }
@@ -11215,9 +11147,9 @@ static void mcpi_fit_finish_kept(mcpi_fitter *f, mcpi_fit_node *n)
         for (i = 0; i < max; i++) name[len++] = (char)(mcpi_fit_legal_char('a', t->name[i]) ? t->name[i] : '_');
         if (!len) name[len++] = '_';
         for (stem = len, i = f->def_names.n;; i++) {
-            mcpi_fit_entry *e;
+            mcpi_hashed *e;
             name[len] = 0;
-            for (e = mcpi_fit_lookup(&f->def_names, mcpi_hash(name, len)); e; e = mcpi_fit_lookup_next(e))
+            for (e = mcpi_lookup(&f->def_names, mcpi_hash(name, len)); e; e = mcpi_lookup_next(e))
                 if (strcmp((const char *)e->value, name) == 0) break;
             if (!e) break;
             len = stem + mcpi_say(name + stem, 96 - stem, "_%z", i);
