@@ -1336,19 +1336,15 @@ static void mcpi_say_mend(mcpi_said *t)
     if (t->len - (at - 1) < want) t->len = at - 1;
 }
 
-/* %s (NULL: "(null)"), %.*s, %c, %d int, %u unsigned, %z size_t, %l int64_t, %%. Ends in NUL whenever there
-   is a buffer, cuts between characters, and returns the length written. */
-static size_t mcpi_vsay(char *buf, size_t cap, const char *fmt, va_list ap)
+/* %s (NULL: "(null)"), %.*s, %c, %d int, %u unsigned, %z size_t, %l int64_t, %%. */
+static void mcpi_vsay_form(mcpi_said *t, const char *fmt, va_list ap)
 {
-    mcpi_said t;
-    if (!buf || !cap) return 0;
-    t.buf = buf; t.cap = cap; t.len = 0; t.full = false;
     while (*fmt) {
         const char *run = fmt;
         size_t max = MCP_NTS;
         char c;
         while (*fmt && *fmt != '%') fmt++;
-        mcpi_say_bytes(&t, run, (size_t)(fmt - run));
+        mcpi_say_bytes(t, run, (size_t)(fmt - run));
         if (!*fmt || !*++fmt) break;
         if (fmt[0] == '.' && fmt[1] == '*' && fmt[2] == 's') {
             int given = va_arg(ap, int);
@@ -1356,15 +1352,32 @@ static size_t mcpi_vsay(char *buf, size_t cap, const char *fmt, va_list ap)
             fmt += 2;
         }
         switch (c = *fmt++) {
-        case 's': mcpi_say_string(&t, va_arg(ap, const char *), max); break;
-        case 'd': mcpi_say_signed(&t, va_arg(ap, int)); break;
-        case 'u': mcpi_say_number(&t, va_arg(ap, unsigned), false); break;
-        case 'z': mcpi_say_number(&t, va_arg(ap, size_t), false); break;
-        case 'l': mcpi_say_signed(&t, va_arg(ap, int64_t)); break;
-        case 'c': c = (char)va_arg(ap, int); mcpi_say_bytes(&t, &c, 1); break;
-        default:  mcpi_say_bytes(&t, &c, 1); break;
+        case 's': mcpi_say_string(t, va_arg(ap, const char *), max); break;
+        case 'd': mcpi_say_signed(t, va_arg(ap, int)); break;
+        case 'u': mcpi_say_number(t, va_arg(ap, unsigned), false); break;
+        case 'z': mcpi_say_number(t, va_arg(ap, size_t), false); break;
+        case 'l': mcpi_say_signed(t, va_arg(ap, int64_t)); break;
+        case 'c': c = (char)va_arg(ap, int); mcpi_say_bytes(t, &c, 1); break;
+        default:  mcpi_say_bytes(t, &c, 1); break;
         }
     }
+}
+
+static MCP_UNUSED void mcpi_say_form(mcpi_said *t, const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    mcpi_vsay_form(t, fmt, ap);
+    va_end(ap);
+}
+
+/* Ends in NUL whenever there is a buffer, cuts between characters, and returns the length written. */
+static size_t mcpi_vsay(char *buf, size_t cap, const char *fmt, va_list ap)
+{
+    mcpi_said t;
+    if (!buf || !cap) return 0;
+    t.buf = buf; t.cap = cap; t.len = 0; t.full = false;
+    mcpi_vsay_form(&t, fmt, ap);
     if (t.full) mcpi_say_mend(&t);
     buf[t.len] = 0;
     return t.len;
@@ -5046,13 +5059,6 @@ static bool mcpi_regex_room(mcpi_regex *r, uint64_t n)
     return false;
 }
 
-static void mcpi_regex_emit(mcpi_regex *r, uint32_t word)
-{
-    r->last = word;
-    if (!mcpi_regex_room(r, 1)) return;
-    if (r->code) r->code[r->size] = word;
-    r->size++;
-}
 
 /* Moves what was written from `at` on, to put a word before it. Distances within it stay as they are. */
 static void mcpi_regex_insert(mcpi_regex *r, uint32_t at, uint32_t word)
@@ -5063,6 +5069,17 @@ static void mcpi_regex_insert(mcpi_regex *r, uint32_t at, uint32_t word)
         r->code[at] = word;
     }
     r->size++;
+}
+
+static void mcpi_regex_emit(mcpi_regex *r, uint32_t word)
+{
+    r->last = word;
+    mcpi_regex_insert(r, r->size, word);
+}
+
+static void mcpi_regex_leap(mcpi_regex *r, unsigned op, uint32_t to)
+{
+    mcpi_regex_emit(r, mcpi_pattern_leap(op, r->size, to));
 }
 
 /* From `least` to `most` hexadecimal digits. */
@@ -5260,15 +5277,13 @@ static bool mcpi_regex_quantifier(mcpi_regex *r, uint32_t *least, uint32_t *most
 /* Counts the character that the last word takes, instead of writing it down many times: see mcpi_counter. */
 static void mcpi_regex_count(mcpi_regex *r, uint32_t least, uint32_t most)
 {
-    uint32_t taken = r->last;
+    uint32_t words[MCPI_COUNT_WORDS] = { MCPI_OP_COUNT, 0, 0, 0, MCPI_OP_COUNTED, 0 }, i;
+    words[1] = least ? least : 1;
+    words[2] = most;
+    words[MCPI_COUNT_WORDS - 1] = r->last;
     r->size--;
-    if (least == 0) mcpi_regex_emit(r, mcpi_pattern_leap(MCPI_OP_FORK, 0, MCPI_COUNT_WORDS + 1));
-    mcpi_regex_emit(r, MCPI_OP_COUNT);
-    mcpi_regex_emit(r, least ? least : 1);
-    mcpi_regex_emit(r, most);
-    mcpi_regex_emit(r, 0);
-    mcpi_regex_emit(r, MCPI_OP_COUNTED);
-    mcpi_regex_emit(r, taken);
+    if (least == 0) mcpi_regex_leap(r, MCPI_OP_FORK, r->size + MCPI_COUNT_WORDS + 1);
+    for (i = 0; i < MCPI_COUNT_WORDS; i++) mcpi_regex_emit(r, words[i]);
 }
 
 /* The character that the last word takes any number of times, or once and then any number of times. */
@@ -5302,12 +5317,12 @@ static void mcpi_regex_repeat(mcpi_regex *r, uint32_t start, uint32_t least, uin
     unit = start + !least;
     if (!least) mcpi_regex_insert(r, start, mcpi_pattern_leap(MCPI_OP_FORK, start, end));
     for (i = 1; i < times; i++) {
-        if (i >= least && most != MCPI_MANY) mcpi_regex_emit(r, mcpi_pattern_leap(MCPI_OP_FORK, r->size, end));
+        if (i >= least && most != MCPI_MANY) mcpi_regex_leap(r, MCPI_OP_FORK, end);
         if (r->code) memcpy(r->code + r->size, r->code + unit, size * sizeof *r->code);
         r->size += size;
     }
-    if (most == MCPI_MANY && least) mcpi_regex_emit(r, mcpi_pattern_leap(MCPI_OP_FORK, r->size, r->size - size));
-    else if (most == MCPI_MANY) mcpi_regex_emit(r, mcpi_pattern_leap(MCPI_OP_JUMP, r->size, start));
+    if (most == MCPI_MANY && least) mcpi_regex_leap(r, MCPI_OP_FORK, r->size - size);
+    else if (most == MCPI_MANY) mcpi_regex_leap(r, MCPI_OP_JUMP, start);
 }
 
 /* At a |: a fork before the branch that ends here, and behind it a jump to the end of the group. These jumps form a
@@ -5315,7 +5330,7 @@ static void mcpi_regex_repeat(mcpi_regex *r, uint32_t start, uint32_t least, uin
 static void mcpi_regex_branch(mcpi_regex *r, mcpi_regex_group *g)
 {
     mcpi_regex_insert(r, g->branch, mcpi_pattern_leap(MCPI_OP_FORK, g->branch, r->size + 2));
-    if (g->chain) mcpi_regex_emit(r, mcpi_pattern_leap(MCPI_OP_JUMP, r->size, g->chain - 1));
+    if (g->chain) mcpi_regex_leap(r, MCPI_OP_JUMP, g->chain - 1);
     else mcpi_regex_emit(r, MCPI_OP_JUMP);
     g->chain = g->branch = r->size;
 }
@@ -5433,6 +5448,133 @@ static unsigned mcpi_pattern_traits(const char *text, size_t len)
     return r.traits;
 }
 #endif
+/* -- work with a bound, and what is found by its hash -------------------------------------------------------------- */
+
+typedef struct mcpi_work { mcp_arena *arena; uint64_t left; int status; } mcpi_work;
+
+static bool mcpi_spend(mcpi_work *w, size_t steps)
+{
+    if (w->status != MCP_OK) return false;
+    if (w->left < steps) { w->status = MCP_ERR_LIMIT; return false; }
+    w->left -= steps;
+    return true;
+}
+
+/* Zeroed memory, or NULL and the status. */
+static void *mcpi_work_alloc(mcpi_work *w, size_t n)
+{
+    void *p = mcpi_spend(w, n / 64) ? mcp_arena_alloc(w->arena, n) : NULL;
+    if (p) memset(p, 0, n);
+    else if (w->status == MCP_OK) w->status = MCP_ERR_MEMORY;
+    return p;
+}
+
+/* A hash table that only grows: entries with equal hashes hang together, the caller compares. */
+typedef struct mcpi_hashed {
+    struct mcpi_hashed *next;
+    const void *key;
+    const mcp_json *json;
+    void *value;
+    uint32_t hash;
+} mcpi_hashed;
+typedef struct mcpi_index { mcpi_hashed **heads; size_t size, n; } mcpi_index;
+
+static mcpi_hashed *mcpi_lookup(const mcpi_index *x, uint32_t hash)
+{
+    mcpi_hashed *e = x->size ? x->heads[hash & (x->size - 1)] : NULL;
+    while (e && e->hash != hash) e = e->next;
+    return e;
+}
+
+static mcpi_hashed *mcpi_lookup_next(mcpi_hashed *e)
+{
+    uint32_t hash = e->hash;
+    do e = e->next; while (e && e->hash != hash);
+    return e;
+}
+
+/* Adds an entry; of equal ones the newest is found first. */
+static mcpi_hashed *mcpi_index_add(mcpi_work *w, mcpi_index *x, uint32_t hash, const void *key, const mcp_json *json,
+                                  void *value)
+{
+    mcpi_hashed *e = (mcpi_hashed *)mcpi_work_alloc(w, sizeof *e), *old, *next;
+    if (!e) return NULL;
+    if (x->n >= x->size) {
+        size_t size = x->size ? 2 * x->size : 32, i;
+        mcpi_hashed **heads = (mcpi_hashed **)mcpi_work_alloc(w, size * sizeof(mcpi_hashed *));
+        if (!heads) return NULL;
+        for (i = 0; i < x->size; i++) {
+            mcpi_hashed *turned = NULL;              /* so that the order within a hash stays */
+            for (old = x->heads[i]; old; old = next) { next = old->next; old->next = turned; turned = old; }
+            for (old = turned; old; old = next) {
+                next = old->next;
+                old->next = heads[old->hash & (size - 1)];
+                heads[old->hash & (size - 1)] = old;
+            }
+        }
+        x->heads = heads;
+        x->size = size;
+    }
+    e->hash = hash; e->key = key; e->json = json; e->value = value;
+    e->next = x->heads[hash & (x->size - 1)];
+    x->heads[hash & (x->size - 1)] = e;
+    x->n++;
+    return e;
+}
+
+/* A member of an object, the last of equal keys. Objects with many members are searched by hash from the first time on,
+   so that many references into one map stay linear. */
+static const mcp_json *mcpi_member_of(mcpi_work *w, mcpi_index *x, const mcp_json *object, const char *key, size_t len)
+{
+    const mcp_json *k;
+    mcpi_hashed *e;
+    uint32_t left, of = mcpi_hash((const char *)&object, sizeof object);
+    if (mcp_json_type(object) != MCP_JSON_OBJECT) return NULL;
+    if (object->n <= 16) return mcp_json_getn(object, key, len);
+    for (e = mcpi_lookup(x, of); e && e->key != object && mcpi_spend(w, 1); e = mcpi_lookup_next(e)) { }
+    if (!e) {
+        mcpi_index_add(w, x, of, object, NULL, NULL);
+        mcpi_each_key(k, left, object)
+            if (!mcpi_index_add(w, x, of ^ (1 | mcpi_hash(k->u.text, k->n)), object, k, NULL)) return NULL;
+    }
+    for (e = mcpi_lookup(x, of ^ (1 | mcpi_hash(key, len))); e && mcpi_spend(w, 1); e = mcpi_lookup_next(e)) {
+        k = e->json;
+        if (e->key == object && k && k->n == len && memcmp(k->u.text, key, len) == 0) return k + 1;
+    }
+    return NULL;
+}
+
+/* Takes the escapes with percent signs out of a fragment, and returns its length. Any other sign stands for itself. */
+static size_t mcpi_fragment_decode(char *s, size_t n)
+{
+    size_t from, to = 0;
+    for (from = 0; from < n; from++)
+        if (s[from] == '%' && n - from > 2 && mcpi_hex(s[from + 1]) >= 0 && mcpi_hex(s[from + 2]) >= 0) {
+            s[to++] = (char)(mcpi_hex(s[from + 1]) << 4 | mcpi_hex(s[from + 2]));
+            from += 2;
+        } else s[to++] = s[from];
+    return to;
+}
+
+/* Takes one step of a JSON pointer, whose token stands between *p, a slash, and the next one: *p moves there. */
+static const mcp_json *mcpi_pointer_step(mcpi_work *w, mcpi_index *x, const mcp_json *v, char **p, const char *end)
+{
+    char *word = *p + 1, *to = word, *from;
+    for (from = word; from < end && *from != '/'; *to++ = *from++) {
+        if (*from != '~') continue;
+        if (++from == end || (*from != '0' && *from != '1')) return NULL;
+        *from = *from == '0' ? '~' : '/';
+    }
+    *p = from;
+    if (mcp_json_type(v) == MCP_JSON_ARRAY) {
+        uint64_t i = mcpi_token_index(word, to);
+        if (i >= v->n || !mcpi_spend(w, (size_t)i)) return NULL;
+        for (v = mcp_json_first(v); i; i--) v = mcp_json_next(v);
+        return v;
+    }
+    return mcpi_spend(w, 1) ? mcpi_member_of(w, x, v, word, (size_t)(to - word)) : NULL;
+}
+
 #endif /* !MCP_NO_VALIDATE || !MCP_NO_SANITIZE */
 #ifndef MCP_NO_VALIDATE
 
@@ -5709,28 +5851,8 @@ static int mcpi_pattern_find(const mcpi_pattern *p, const char *s, size_t n, mcp
     return found;
 }
 
-/* -- work with a bound ------------------------------------------------------------------------------------------- */
-
 enum { MCPI_PATTERN_STEPS = 16 };                           /* of a search, for the price of one of these: */
 enum { MCPI_STEPS = 1000000, MCPI_STEPS_EACH = 256 };      /* for a check, and for each part of the value */
-typedef struct mcpi_work { mcp_arena *arena; uint64_t left; int status; } mcpi_work;
-
-static bool mcpi_spend(mcpi_work *w, size_t steps)
-{
-    if (w->status != MCP_OK) return false;
-    if (w->left < steps) { w->status = MCP_ERR_LIMIT; return false; }
-    w->left -= steps;
-    return true;
-}
-
-/* Zeroed memory, or NULL and the status. */
-static void *mcpi_work_alloc(mcpi_work *w, size_t n)
-{
-    void *p = mcpi_spend(w, n / 64) ? mcp_arena_alloc(w->arena, n) : NULL;
-    if (p) memset(p, 0, n);
-    else if (w->status == MCP_OK) w->status = MCP_ERR_MEMORY;
-    return p;
-}
 
 /* What was cut off an arena since a mark is given back, unless a new block was begun: that is kept for the next time. */
 typedef struct mcpi_mark { void *blocks; char *next; size_t left; } mcpi_mark;
@@ -5918,6 +6040,7 @@ static mcpi_cell *mcpi_set_find(mcpi_work *w, const mcpi_set *s, const mcp_json 
     uint32_t i;
     for (i = hash & s->mask; mcpi_spend(w, 1); i = (i + 1) & s->mask) {
         mcpi_cell *c = &s->cell[i];
+        if (!c->v) c->hash = hash;
         if (!c->v || (c->hash == hash && mcpi_same(w, c->v, v, depth))) return w->status == MCP_OK ? c : NULL;
     }
     return NULL;
@@ -5925,20 +6048,26 @@ static mcpi_cell *mcpi_set_find(mcpi_work *w, const mcpi_set *s, const mcp_json 
 
 static uint32_t mcpi_value_hash(mcpi_work *w, const mcp_json *v, int depth);
 
-/* An object's keys. `over` (may be NULL) gets a mark for each member whose key comes again. */
-static bool mcpi_set_keys(mcpi_work *w, mcpi_set *s, const mcp_json *object, uint32_t *over, uint32_t mark)
+static mcpi_cell *mcpi_set_cell(mcpi_work *w, const mcpi_set *s, const mcp_json *v)
+{
+    return mcpi_set_find(w, s, v, mcpi_value_hash(w, v, 0), 0);
+}
+
+#define MCPI_NONE UINT32_MAX                /* a member of no known name */
+#define MCPI_OVER (UINT32_MAX - 1)          /* a member whose key comes again */
+
+/* An object's keys. `over` (may be NULL) gets MCPI_OVER for each member whose key comes again. */
+static bool mcpi_set_keys(mcpi_work *w, mcpi_set *s, const mcp_json *object, uint32_t *over)
 {
     const mcp_json *k;
     uint32_t left, i = 0;
     if (!mcpi_set_make(w, s, object->n)) return false;
     mcpi_each_key(k, left, object) {
-        uint32_t hash = mcpi_value_hash(w, k, 0);
-        mcpi_cell *c = mcpi_set_find(w, s, k, hash, 0);
+        mcpi_cell *c = mcpi_set_cell(w, s, k);
         if (!c) return false;
         if (!c->v) s->count++;
-        else if (over) over[c->i] = mark;
+        else if (over) over[c->i] = MCPI_OVER;
         c->v = k;
-        c->hash = hash;
         c->i = i++;
     }
     return true;
@@ -5969,7 +6098,7 @@ static uint32_t mcpi_value_hash(mcpi_work *w, const mcp_json *v, int depth)
         return h;
     case MCP_JSON_OBJECT:
         mark = mcpi_mark_set(w->arena);
-        if (!mcpi_set_keys(w, &keys, v, NULL, 0)) return h;
+        if (!mcpi_set_keys(w, &keys, v, NULL)) return h;
         for (i = 0; i <= keys.mask; i++)
             if (keys.cell[i].v) h += (keys.cell[i].hash ^ mcpi_value_hash(w, keys.cell[i].v + 1, depth + 1)) * odd;
         mcpi_mark_back(w->arena, &mark);
@@ -5983,7 +6112,7 @@ static bool mcpi_same_members(mcpi_work *w, const mcp_json *a, const mcp_json *b
 {
     mcpi_set x, y;
     uint32_t i;
-    if (!mcpi_set_keys(w, &x, a, NULL, 0) || !mcpi_set_keys(w, &y, b, NULL, 0) || x.count != y.count) return false;
+    if (!mcpi_set_keys(w, &x, a, NULL) || !mcpi_set_keys(w, &y, b, NULL) || x.count != y.count) return false;
     for (i = 0; i <= x.mask; i++) {
         mcpi_cell *c;
         if (!x.cell[i].v) continue;
@@ -6033,72 +6162,72 @@ enum {
     MCPI_IS_NAMES_MAP, MCPI_IS_EITHER_MAP
 };
 
-/* The keywords that do something: what their value is, the first and the last dialect that know them, and the rule that
-   they make or are a part of. A value is held against the rules in this order; those before `required` look at the value
+/* The keywords that do something: what their value is, the first and the last dialect that know them, the only type of
+   value that they look at, and the rule that they make or are a part of. A value is held against the rules in this order; those before `required` look at the value
    alone. */
 #define MCPI_KEYWORDS(X) \
-    X(TYPE,            "type",                  TYPES,          D4,  D20, NONE) \
-    X(ENUM,            "enum",                  LIST,           D4,  D20, ENUM) \
-    X(CONST,           "const",                 ANY,            D6,  D20, CONST) \
-    X(MULTIPLE,        "multipleOf",            FACTOR,         D4,  D20, MULTIPLE) \
-    X(MAXIMUM,         "maximum",               NUMBER,         D4,  D20, MAXIMUM) \
-    X(BELOW4,          "exclusiveMaximum",      BOOL,           D4,  D4,  NONE) \
-    X(BELOW,           "exclusiveMaximum",      NUMBER,         D6,  D20, BELOW) \
-    X(MINIMUM,         "minimum",               NUMBER,         D4,  D20, MINIMUM) \
-    X(ABOVE4,          "exclusiveMinimum",      BOOL,           D4,  D4,  NONE) \
-    X(ABOVE,           "exclusiveMinimum",      NUMBER,         D6,  D20, ABOVE) \
-    X(MAX_LENGTH,      "maxLength",             COUNT,          D4,  D20, MAX_LENGTH) \
-    X(MIN_LENGTH,      "minLength",             COUNT,          D4,  D20, MIN_LENGTH) \
-    X(PATTERN,         "pattern",               TEXT,           D4,  D20, PATTERN) \
-    X(MAX_ITEMS,       "maxItems",              COUNT,          D4,  D20, MAX_ITEMS) \
-    X(MIN_ITEMS,       "minItems",              COUNT,          D4,  D20, MIN_ITEMS) \
-    X(UNIQUE,          "uniqueItems",           BOOL,           D4,  D20, UNIQUE) \
-    X(REQUIRED,        "required",              NAMES,          D4,  D20, REQUIRED) \
-    X(MAX_MEMBERS,     "maxProperties",         COUNT,          D4,  D20, MAX_MEMBERS) \
-    X(MIN_MEMBERS,     "minProperties",         COUNT,          D4,  D20, MIN_MEMBERS) \
-    X(NEEDS,           "dependentRequired",     NAMES_MAP,      D19, D20, NEEDS) \
-    X(NEEDS_FIT,       "dependentSchemas",      MAP,            D19, D20, NEEDS_FIT) \
-    X(NEEDS_EITHER,    "dependencies",          EITHER_MAP,     D4,  D20, NEEDS_EITHER) \
-    X(NAMES,           "propertyNames",         SCHEMA,         D6,  D20, NAMES) \
-    X(MEMBERS,         "properties",            MAP,            D4,  D20, MEMBERS) \
-    X(PATTERNS,        "patternProperties",     MAP,            D4,  D20, MEMBERS) \
-    X(ADDITIONAL,      "additionalProperties",  SCHEMA,         D4,  D20, MEMBERS) \
-    X(PREFIX,          "prefixItems",           SCHEMAS,        D20, D20, ITEMS) \
-    X(ITEMS,           "items",                 SCHEMA,         D20, D20, ITEMS) \
-    X(ITEMS7,          "items",                 SCHEMA_OR_LIST, D4,  D19, ITEMS) \
-    X(REST7,           "additionalItems",       SCHEMA,         D4,  D19, ITEMS) \
-    X(CONTAINS,        "contains",              SCHEMA,         D6,  D20, CONTAINS) \
-    X(MAX_CONTAINS,    "maxContains",           COUNT,          D19, D20, NONE) \
-    X(MIN_CONTAINS,    "minContains",           COUNT,          D19, D20, NONE) \
-    X(REF,             "$ref",                  TEXT,           D4,  D20, REF) \
-    X(DYNAMIC_REF,     "$dynamicRef",           TEXT,           D20, D20, DYNAMIC_REF) \
-    X(RECURSIVE_REF,   "$recursiveRef",         TEXT,           D19, D19, RECURSIVE_REF) \
-    X(ALL,             "allOf",                 SCHEMAS,        D4,  D20, ALL) \
-    X(ANY,             "anyOf",                 SCHEMAS,        D4,  D20, ANY) \
-    X(ONE,             "oneOf",                 SCHEMAS,        D4,  D20, ONE) \
-    X(NOT,             "not",                   SCHEMA,         D4,  D20, NOT) \
-    X(IF,              "if",                    SCHEMA,         D7,  D20, IF) \
-    X(THEN,            "then",                  SCHEMA,         D7,  D20, IF) \
-    X(ELSE,            "else",                  SCHEMA,         D7,  D20, IF) \
-    X(LEFT_ITEMS,      "unevaluatedItems",      SCHEMA,         D19, D20, LEFT_ITEMS) \
-    X(LEFT_MEMBERS,    "unevaluatedProperties", SCHEMA,         D19, D20, LEFT_MEMBERS) \
-    X(DEFS,            "$defs",                 MAP,            D19, D20, NONE) \
-    X(DEFINITIONS,     "definitions",           MAP,            D4,  D20, NONE) \
-    X(CONTENT,         "contentSchema",         SCHEMA,         D19, D20, NONE) \
-    X(SCHEMA,          "$schema",               TEXT,           D4,  D20, NONE) \
-    X(ID4,             "id",                    TEXT,           D4,  D4,  NONE) \
-    X(ID,              "$id",                   TEXT,           D6,  D20, NONE) \
-    X(ANCHOR,          "$anchor",               TEXT,           D19, D20, NONE) \
-    X(DYNAMIC_ANCHOR,  "$dynamicAnchor",        TEXT,           D20, D20, NONE) \
-    X(RECURSIVE_ANCHOR,"$recursiveAnchor",      BOOL,           D19, D19, NONE)
+    X(TYPE,            "type",                  TYPES,          D4,  D20, NONE,   NONE) \
+    X(ENUM,            "enum",                  LIST,           D4,  D20, NONE,   ENUM) \
+    X(CONST,           "const",                 ANY,            D6,  D20, NONE,   CONST) \
+    X(MULTIPLE,        "multipleOf",            FACTOR,         D4,  D20, NUMBER, MULTIPLE) \
+    X(MAXIMUM,         "maximum",               NUMBER,         D4,  D20, NUMBER, MAXIMUM) \
+    X(BELOW4,          "exclusiveMaximum",      BOOL,           D4,  D4,  NUMBER, NONE) \
+    X(BELOW,           "exclusiveMaximum",      NUMBER,         D6,  D20, NUMBER, BELOW) \
+    X(MINIMUM,         "minimum",               NUMBER,         D4,  D20, NUMBER, MINIMUM) \
+    X(ABOVE4,          "exclusiveMinimum",      BOOL,           D4,  D4,  NUMBER, NONE) \
+    X(ABOVE,           "exclusiveMinimum",      NUMBER,         D6,  D20, NUMBER, ABOVE) \
+    X(MAX_LENGTH,      "maxLength",             COUNT,          D4,  D20, STRING, MAX_LENGTH) \
+    X(MIN_LENGTH,      "minLength",             COUNT,          D4,  D20, STRING, MIN_LENGTH) \
+    X(PATTERN,         "pattern",               TEXT,           D4,  D20, STRING, PATTERN) \
+    X(MAX_ITEMS,       "maxItems",              COUNT,          D4,  D20, ARRAY,  MAX_ITEMS) \
+    X(MIN_ITEMS,       "minItems",              COUNT,          D4,  D20, ARRAY,  MIN_ITEMS) \
+    X(UNIQUE,          "uniqueItems",           BOOL,           D4,  D20, ARRAY,  UNIQUE) \
+    X(REQUIRED,        "required",              NAMES,          D4,  D20, OBJECT, REQUIRED) \
+    X(MAX_MEMBERS,     "maxProperties",         COUNT,          D4,  D20, OBJECT, MAX_MEMBERS) \
+    X(MIN_MEMBERS,     "minProperties",         COUNT,          D4,  D20, OBJECT, MIN_MEMBERS) \
+    X(NEEDS,           "dependentRequired",     NAMES_MAP,      D19, D20, OBJECT, NEEDS) \
+    X(NEEDS_FIT,       "dependentSchemas",      MAP,            D19, D20, OBJECT, NEEDS_FIT) \
+    X(NEEDS_EITHER,    "dependencies",          EITHER_MAP,     D4,  D20, OBJECT, NEEDS_EITHER) \
+    X(NAMES,           "propertyNames",         SCHEMA,         D6,  D20, OBJECT, NAMES) \
+    X(MEMBERS,         "properties",            MAP,            D4,  D20, OBJECT, MEMBERS) \
+    X(PATTERNS,        "patternProperties",     MAP,            D4,  D20, OBJECT, MEMBERS) \
+    X(ADDITIONAL,      "additionalProperties",  SCHEMA,         D4,  D20, OBJECT, MEMBERS) \
+    X(PREFIX,          "prefixItems",           SCHEMAS,        D20, D20, ARRAY,  ITEMS) \
+    X(ITEMS,           "items",                 SCHEMA,         D20, D20, ARRAY,  ITEMS) \
+    X(ITEMS7,          "items",                 SCHEMA_OR_LIST, D4,  D19, ARRAY,  ITEMS) \
+    X(REST7,           "additionalItems",       SCHEMA,         D4,  D19, ARRAY,  ITEMS) \
+    X(CONTAINS,        "contains",              SCHEMA,         D6,  D20, ARRAY,  CONTAINS) \
+    X(MAX_CONTAINS,    "maxContains",           COUNT,          D19, D20, ARRAY,  NONE) \
+    X(MIN_CONTAINS,    "minContains",           COUNT,          D19, D20, ARRAY,  NONE) \
+    X(REF,             "$ref",                  TEXT,           D4,  D20, NONE,   REF) \
+    X(DYNAMIC_REF,     "$dynamicRef",           TEXT,           D20, D20, NONE,   DYNAMIC_REF) \
+    X(RECURSIVE_REF,   "$recursiveRef",         TEXT,           D19, D19, NONE,   RECURSIVE_REF) \
+    X(ALL,             "allOf",                 SCHEMAS,        D4,  D20, NONE,   ALL) \
+    X(ANY,             "anyOf",                 SCHEMAS,        D4,  D20, NONE,   ANY) \
+    X(ONE,             "oneOf",                 SCHEMAS,        D4,  D20, NONE,   ONE) \
+    X(NOT,             "not",                   SCHEMA,         D4,  D20, NONE,   NOT) \
+    X(IF,              "if",                    SCHEMA,         D7,  D20, NONE,   IF) \
+    X(THEN,            "then",                  SCHEMA,         D7,  D20, NONE,   IF) \
+    X(ELSE,            "else",                  SCHEMA,         D7,  D20, NONE,   IF) \
+    X(LEFT_ITEMS,      "unevaluatedItems",      SCHEMA,         D19, D20, ARRAY,  LEFT_ITEMS) \
+    X(LEFT_MEMBERS,    "unevaluatedProperties", SCHEMA,         D19, D20, OBJECT, LEFT_MEMBERS) \
+    X(DEFS,            "$defs",                 MAP,            D19, D20, NONE,   NONE) \
+    X(DEFINITIONS,     "definitions",           MAP,            D4,  D20, NONE,   NONE) \
+    X(CONTENT,         "contentSchema",         SCHEMA,         D19, D20, NONE,   NONE) \
+    X(SCHEMA,          "$schema",               TEXT,           D4,  D20, NONE,   NONE) \
+    X(ID4,             "id",                    TEXT,           D4,  D4,  NONE,   NONE) \
+    X(ID,              "$id",                   TEXT,           D6,  D20, NONE,   NONE) \
+    X(ANCHOR,          "$anchor",               TEXT,           D19, D20, NONE,   NONE) \
+    X(DYNAMIC_ANCHOR,  "$dynamicAnchor",        TEXT,           D20, D20, NONE,   NONE) \
+    X(RECURSIVE_ANCHOR,"$recursiveAnchor",      BOOL,           D19, D19, NONE,   NONE)
 enum {
-#define MCPI_X(id, name, is, from, to, rule) MCPI_KW_##id,
+#define MCPI_X(id, name, is, from, to, of, rule) MCPI_KW_##id,
     MCPI_KEYWORDS(MCPI_X)
 #undef MCPI_X
     MCPI_KEYWORD_COUNT, MCPI_KW_NONE = MCPI_KEYWORD_COUNT
 };
-static const struct mcpi_keyword { char name[22], is, from, to, rule; } mcpi_keywords[MCPI_KEYWORD_COUNT] = {
-#define MCPI_X(id, name, is, from, to, rule) { name, MCPI_IS_##is, MCPI_##from, MCPI_##to, MCPI_KW_##rule },
+static const struct mcpi_keyword { char name[22], is, from, to, of, rule; } mcpi_keywords[MCPI_KEYWORD_COUNT] = {
+#define MCPI_X(id, name, is, from, to, of, rule) { name, MCPI_IS_##is, MCPI_##from, MCPI_##to, MCP_JSON_##of, MCPI_KW_##rule },
     MCPI_KEYWORDS(MCPI_X)
 #undef MCPI_X
 };
@@ -6124,7 +6253,7 @@ typedef struct mcpi_ident {
 
 typedef struct mcpi_rule {
     struct mcpi_rule *next;
-    unsigned char op;                       /* MCPI_KW_... */
+    unsigned char op, of;                   /* MCPI_KW_..., and the type that it looks at; MCP_JSON_NONE: all */
     bool small;                             /* `number` is the limit */
     bool strict;                            /* the limit itself does not fit; a reference is looked up anew */
     uint32_t n;                             /* of list */
@@ -6132,7 +6261,7 @@ typedef struct mcpi_rule {
     mcpi_node *sub, *yes, *no;              /* the one node, or the one for the rest; then and else */
     mcpi_node **list;
     const mcp_json **needs; uint32_t needs_count;   /* arrays of names that have to be there beside a member */
-    const mcpi_pattern **patterns;          /* for each of the list; or one */
+    const mcpi_pattern **patterns, *pattern;        /* for each of the list; or one */
     const mcp_json *least, *most;           /* minContains, maxContains */
     int64_t number;
     uint64_t min, max;
@@ -6166,9 +6295,6 @@ struct mcp_schema {
     mcpi_ident **idents; uint32_t mask;
     const char *notes;
 };
-
-#define MCPI_NONE UINT32_MAX                /* a member of no known name */
-#define MCPI_OVER (UINT32_MAX - 1)          /* a member whose key comes again */
 
 static uint32_t mcpi_known_find(const mcpi_node *x, const char *text, size_t len)
 {
@@ -6226,39 +6352,29 @@ static size_t mcpi_uri_dots(char *p, size_t n)
     return to;
 }
 
-/* 5.2.2, without the fragment. Returns the length, or MCP_NTS: too long. */
+/* 5.2.2, without the fragment: so much of the base, and all of the reference. Returns the length, or MCP_NTS: too long. */
 static size_t mcpi_uri_join(char out[MCPI_URI_LONGEST], const char *base, size_t base_len, const char *ref, size_t len)
 {
-    size_t b[MCPI_URI_PARTS], r[MCPI_URI_PARTS], at = 0, path, dir;
-    bool own = false;                       /* it begins like the reference does */
+    size_t b[MCPI_URI_PARTS], r[MCPI_URI_PARTS], keep, path, end, query;
     if (base_len + len + 2 > MCPI_URI_LONGEST) return MCP_NTS;
     mcpi_uri_cut(base, base_len, b);
     mcpi_uri_cut(ref, len, r);
-    if (r[MCPI_URI_AUTHORITY] == 0) { at = b[MCPI_URI_AUTHORITY]; memcpy(out, base, at); }
-    else if (r[MCPI_URI_SCHEME] == 0) { at = b[MCPI_URI_SCHEME]; memcpy(out, base, at); own = true; }
-    else own = true;
-    memcpy(out + at, ref, r[MCPI_URI_AUTHORITY]);
-    at += r[MCPI_URI_AUTHORITY];
-    path = at;
-    if (!own && r[MCPI_URI_PATH] == 0) {
-        const char *query = r[MCPI_URI_QUERY] ? ref : base + b[MCPI_URI_PATH];
-        size_t query_len = r[MCPI_URI_QUERY] ? r[MCPI_URI_QUERY] : b[MCPI_URI_QUERY] - b[MCPI_URI_PATH];
-        memcpy(out + at, base + b[MCPI_URI_AUTHORITY], b[MCPI_URI_PATH] - b[MCPI_URI_AUTHORITY]);
-        at += b[MCPI_URI_PATH] - b[MCPI_URI_AUTHORITY];
-        memcpy(out + at, query, query_len);
-        return at + query_len;
-    }
-    if (!own && ref[0] != '/') {            /* beside the base */
-        for (dir = b[MCPI_URI_PATH]; dir > b[MCPI_URI_AUTHORITY] && base[dir - 1] != '/'; dir--) { }
-        memcpy(out + at, base + b[MCPI_URI_AUTHORITY], dir - b[MCPI_URI_AUTHORITY]);
-        at += dir - b[MCPI_URI_AUTHORITY];
-        if (b[MCPI_URI_PATH] == b[MCPI_URI_AUTHORITY] && b[MCPI_URI_AUTHORITY] > b[MCPI_URI_SCHEME]) out[at++] = '/';
-    }
-    memcpy(out + at, ref + r[MCPI_URI_AUTHORITY], r[MCPI_URI_PATH] - r[MCPI_URI_AUTHORITY]);
-    at += r[MCPI_URI_PATH] - r[MCPI_URI_AUTHORITY];
-    at = path + mcpi_uri_dots(out + path, at - path);
-    memcpy(out + at, ref + r[MCPI_URI_PATH], r[MCPI_URI_QUERY] - r[MCPI_URI_PATH]);
-    return at + r[MCPI_URI_QUERY] - r[MCPI_URI_PATH];
+    query = r[MCPI_URI_QUERY] - r[MCPI_URI_PATH];
+    if (r[MCPI_URI_SCHEME]) keep = 0;
+    else if (r[MCPI_URI_AUTHORITY]) keep = b[MCPI_URI_SCHEME];
+    else if (r[MCPI_URI_PATH] == 0) keep = b[query ? MCPI_URI_PATH : MCPI_URI_QUERY];
+    else if (*ref == '/') keep = b[MCPI_URI_AUTHORITY];
+    else for (keep = b[MCPI_URI_PATH]; keep > b[MCPI_URI_AUTHORITY] && base[keep - 1] != '/'; keep--) { }
+    memcpy(out, base, keep);
+    path = r[MCPI_URI_AUTHORITY] ? keep + r[MCPI_URI_AUTHORITY] : b[MCPI_URI_AUTHORITY];
+    if (!r[MCPI_URI_AUTHORITY] && r[MCPI_URI_PATH] && *ref != '/' && b[MCPI_URI_AUTHORITY] > b[MCPI_URI_SCHEME] &&
+        b[MCPI_URI_PATH] == path) out[keep++] = '/';
+    memcpy(out + keep, ref, r[MCPI_URI_QUERY]);
+    if (r[MCPI_URI_PATH] == 0) return keep + query;
+    end = keep + r[MCPI_URI_PATH];
+    path += mcpi_uri_dots(out + path, end - path);
+    memmove(out + path, out + end, query);
+    return path + query;
 }
 
 /* -- compiling --------------------------------------------------------------------------------------------------------- */
@@ -6267,7 +6383,6 @@ static size_t mcpi_uri_join(char out[MCPI_URI_LONGEST], const char *base, size_t
    nodes once more. */
 
 typedef struct mcpi_pending_ref { struct mcpi_pending_ref *next; mcpi_rule *rule; const mcpi_home *home; } mcpi_pending_ref;
-typedef struct mcpi_chained { uint32_t next, parent; } mcpi_chained;
 typedef struct mcpi_remark { struct mcpi_remark *next; const mcp_json *where; const char *why; } mcpi_remark;
 
 typedef struct mcpi_compiler {
@@ -6278,8 +6393,7 @@ typedef struct mcpi_compiler {
     mcpi_node *last, *filled;               /* of the nodes */
     mcpi_pending_ref *refs;
     mcpi_remark *notes, **notes_end; size_t notes_count;
-    uint32_t *first, mask;                  /* a hash table of all members; made when a pointer is followed */
-    mcpi_chained *link;
+    mcpi_index members;                     /* of objects that pointers led through */
     const char *why;
 } mcpi_compiler;
 
@@ -6356,8 +6470,7 @@ static void mcpi_refuse_schema(mcpi_compiler *c, const mcp_json *where, const ch
     c->work.status = MCP_ERR_ARGUMENT;
     mcpi_said_in(&t, buf, sizeof buf);
     mcpi_say_place(&t, c->root, where);
-    mcpi_say_words(&t, ": ");
-    mcpi_say_words(&t, why);
+    mcpi_say_form(&t, ": %s", why);
     if (mcp_json_type(where) == MCP_JSON_STRING) {
         mcpi_say_words(&t, ": ");
         mcpi_say_quoted(&t, where->u.text, where->n);
@@ -6453,10 +6566,16 @@ static void mcpi_home_begin(mcpi_compiler *c, mcpi_node *x, const char *id, size
     mcpi_ident_add(c, h, "", 0, x, false);
 }
 
+static void mcpi_anchor_add(mcpi_compiler *c, mcpi_node *x, const char *keyword, bool dynamic)
+{
+    const mcp_json *v = mcp_json_get(x->src, keyword);
+    if (mcp_json_type(v) == MCP_JSON_STRING) mcpi_ident_add(c, x->home, v->u.text, v->n, x, dynamic);
+}
+
 /* What a schema calls itself. */
 static void mcpi_identify(mcpi_compiler *c, mcpi_node *x)
 {
-    const mcp_json *dialect = mcp_json_get(x->src, "$schema"), *id, *v;
+    const mcp_json *dialect = mcp_json_get(x->src, "$schema"), *id;
     bool root = x->src == c->root;
     int d = root ? mcpi_dialect(c, dialect, MCPI_D20) : x->home->dialect;
     size_t n = 0, end[MCPI_URI_PARTS];
@@ -6472,12 +6591,9 @@ static void mcpi_identify(mcpi_compiler *c, mcpi_node *x)
         else mcpi_refuse_schema(c, id, "an $id has no fragment; an $anchor is meant");
     }
     if (x->home->dialect < MCPI_D19) return;
-    v = mcp_json_get(x->src, "$anchor");
-    if (mcp_json_type(v) == MCP_JSON_STRING) mcpi_ident_add(c, x->home, v->u.text, v->n, x, false);
-    if (x->home->dialect == MCPI_D20) {
-        v = mcp_json_get(x->src, "$dynamicAnchor");
-        if (mcp_json_type(v) == MCP_JSON_STRING) mcpi_ident_add(c, x->home, v->u.text, v->n, x, true);
-    } else if (x->home->root == x && mcp_json_bool(mcp_json_get(x->src, "$recursiveAnchor"), false))
+    mcpi_anchor_add(c, x, "$anchor", false);
+    if (x->home->dialect == MCPI_D20) mcpi_anchor_add(c, x, "$dynamicAnchor", true);
+    else if (x->home->root == x && mcp_json_bool(mcp_json_get(x->src, "$recursiveAnchor"), false))
         mcpi_ident_add(c, x->home, "#", 1, x, true);        /* no anchor can have that name */
 }
 
@@ -6501,45 +6617,27 @@ static bool mcpi_is_names(const mcp_json *list)
     return true;
 }
 
-static bool mcpi_is_number(mcpi_compiler *c, const mcp_json *v, int is)
-{
-    mcpi_exact x;
-    if (mcp_json_type(v) != MCP_JSON_NUMBER) return false;
-    x = mcpi_exact_read(v);
-    if (is == MCPI_IS_FACTOR) return x.n && !x.negative;
-    return is == MCPI_IS_NUMBER || (!x.negative && mcpi_number_whole(&c->work, v, false));
-}
-
 /* What is wrong with a keyword's value, or NULL. Of what has to be a schema, the node finds out. */
 static const char *mcpi_misfit(mcpi_compiler *c, const mcp_json *v, int is)
 {
-    mcp_type t = mcp_json_type(v);
-    switch (is) {
-    case MCPI_IS_LIST:
-        return t == MCP_JSON_ARRAY ? NULL : "not an array";
-    case MCPI_IS_NUMBER:
-        return mcpi_is_number(c, v, is) ? NULL : "not a number";
-    case MCPI_IS_FACTOR:
-        return mcpi_is_number(c, v, is) ? NULL : "not a number over 0";
-    case MCPI_IS_COUNT:
-        return mcpi_is_number(c, v, is) ? NULL : "not a whole number from 0 on";
-    case MCPI_IS_BOOL:
-        return t == MCP_JSON_BOOL ? NULL : "neither true nor false";
-    case MCPI_IS_TEXT:
-        return t == MCP_JSON_STRING ? NULL : "not a string";
-    case MCPI_IS_NAMES:
-        return mcpi_is_names(v) ? NULL : "not an array of strings";
-    case MCPI_IS_SCHEMAS:
-        return t == MCP_JSON_ARRAY && v->n ? NULL : "not an array of schemas";
-    case MCPI_IS_MAP: case MCPI_IS_NAMES_MAP: case MCPI_IS_EITHER_MAP:
-        if (t != MCP_JSON_OBJECT) return "not an object";
-        mcp_json_each(item, v)
-            if (is == MCPI_IS_MAP || (is == MCPI_IS_EITHER_MAP && mcp_json_type(item) != MCP_JSON_ARRAY)) continue;
-            else if (!mcpi_is_names(item)) return "a member is not an array of strings";
-        return NULL;
-    default:
-        return NULL;
+    static const char whys[] = "\0" "\0" "not an array\0" "not a number\0" "not a number over 0\0" "not a whole number from 0 on\0"
+        "neither true nor false\0" "not a string\0" "not an array of strings\0" "\0" "not an array of schemas\0" "\0"
+        "not an object\0" "not an object\0" "not an object\0";
+    static const unsigned char types[] = { 0, 0, MCP_JSON_ARRAY, MCP_JSON_NUMBER, MCP_JSON_NUMBER, MCP_JSON_NUMBER, MCP_JSON_BOOL,
+        MCP_JSON_STRING, MCP_JSON_ARRAY, 0, MCP_JSON_ARRAY, 0, MCP_JSON_OBJECT, MCP_JSON_OBJECT, MCP_JSON_OBJECT };
+    bool fits = !types[is] || types[is] == mcp_json_type(v);
+    if (fits && types[is] == MCP_JSON_NUMBER && is != MCPI_IS_NUMBER) {
+        mcpi_exact x = mcpi_exact_read(v);
+        fits = !x.negative && (is == MCPI_IS_FACTOR ? x.n != 0 : mcpi_number_whole(&c->work, v, false));
     }
+    if (is == MCPI_IS_NAMES) fits = mcpi_is_names(v);
+    if (is == MCPI_IS_SCHEMAS) fits = fits && v->n;
+    if (!fits) return mcpi_word_at(whys, is);
+    if (is == MCPI_IS_NAMES_MAP || is == MCPI_IS_EITHER_MAP)
+        mcp_json_each(item, v)
+            if ((is == MCPI_IS_NAMES_MAP || mcp_json_type(item) == MCP_JSON_ARRAY) && !mcpi_is_names(item))
+                return "a member is not an array of strings";
+    return NULL;
 }
 
 /* The types that a schema takes, as bits. */
@@ -6573,6 +6671,7 @@ static mcpi_rule *mcpi_rule_have(mcpi_compiler *c, mcpi_node *x, int op, const m
     r = *at = (mcpi_rule *)mcpi_work_alloc(&c->work, sizeof *r);
     if (!r) return NULL;
     r->op = (unsigned char)op;
+    r->of = (unsigned char)mcpi_keywords[op].of;
     r->src = src;
     return r;
 }
@@ -6640,7 +6739,7 @@ static const mcp_json **mcpi_children_of(mcpi_compiler *c, const mcp_json *list,
     *n = 0;
     if (mcp_json_type(list) == MCP_JSON_OBJECT && list->n > 1) {
         over = (uint32_t *)mcpi_work_alloc(&c->work, list->n * sizeof *over);
-        if (!over || !mcpi_set_keys(&c->work, &keys, list, over, MCPI_OVER)) return NULL;
+        if (!over || !mcpi_set_keys(&c->work, &keys, list, over)) return NULL;
     }
     if (!at) return NULL;
     mcp_json_each(v, list) {
@@ -6687,11 +6786,9 @@ static void mcpi_enum_make(mcpi_compiler *c, mcpi_rule *r)
 {
     if (r->src->n <= 8 || !mcpi_set_make(&c->work, &r->set, r->src->n)) return;
     mcp_json_each(v, r->src) {
-        uint32_t hash = mcpi_value_hash(&c->work, v, 0);
-        mcpi_cell *cell = mcpi_set_find(&c->work, &r->set, v, hash, 0);
+        mcpi_cell *cell = mcpi_set_cell(&c->work, &r->set, v);
         if (!cell) return;
         cell->v = v;
-        cell->hash = hash;
     }
 }
 
@@ -6740,62 +6837,41 @@ static void mcpi_keyword_compile(mcpi_compiler *c, mcpi_node *x, int op, const m
     if (op == MCPI_KW_REST7 && mcp_json_type(kw[MCPI_KW_ITEMS7]) != MCP_JSON_ARRAY) return;
     r = mcpi_rule_have(c, x, mcpi_keywords[op].rule, v);
     if (!r) return;
-    switch (op) {
-    case MCPI_KW_ENUM:
+    if (sub) *(op == MCPI_KW_THEN ? &r->yes : op == MCPI_KW_ELSE ? &r->no : &r->sub) = sub;
+    if (op == MCPI_KW_MAX_MEMBERS || op == MCPI_KW_MIN_MEMBERS || op == MCPI_KW_PATTERNS ||
+        ((op == MCPI_KW_ADDITIONAL || op == MCPI_KW_LEFT_MEMBERS) && mcp_json_type(v) != MCP_JSON_BOOL)) x->distinct = true;
+    if (op == MCPI_KW_LEFT_ITEMS || op == MCPI_KW_LEFT_MEMBERS) x->tracks = true;
+    switch (is) {
+    case MCPI_IS_LIST:
         mcpi_enum_make(c, r);
         break;
-    case MCPI_KW_MULTIPLE: case MCPI_KW_MAXIMUM: case MCPI_KW_MINIMUM: case MCPI_KW_BELOW: case MCPI_KW_ABOVE:
+    case MCPI_IS_NUMBER: case MCPI_IS_FACTOR:
         r->small = mcpi_small(v, &r->number);
         r->strict = op == MCPI_KW_BELOW || op == MCPI_KW_ABOVE ||
                     mcp_json_bool(kw[op == MCPI_KW_MAXIMUM ? MCPI_KW_BELOW4 : MCPI_KW_ABOVE4], false);
         break;
-    case MCPI_KW_PATTERN:
-        r->patterns = (const mcpi_pattern **)mcpi_work_alloc(&c->work, sizeof *r->patterns);
-        if (r->patterns) *r->patterns = mcpi_pattern_of(c, v, v->u.text, v->n);
-        break;
-    case MCPI_KW_MAX_MEMBERS: case MCPI_KW_MIN_MEMBERS:
-        x->distinct = true;
-        /* fall through */
-    case MCPI_KW_MAX_LENGTH: case MCPI_KW_MIN_LENGTH: case MCPI_KW_MAX_ITEMS: case MCPI_KW_MIN_ITEMS:
+    case MCPI_IS_COUNT:
         r->max = mcpi_count_of(v);
         break;
-    case MCPI_KW_MEMBERS:
-        r->properties = v;
+    case MCPI_IS_TEXT:
+        if (op == MCPI_KW_PATTERN) r->pattern = mcpi_pattern_of(c, v, v->u.text, v->n);
+        else mcpi_ref_add(c, r, x->home);
         break;
-    case MCPI_KW_PATTERNS:
-        r->src = v;
-        x->distinct = true;
-        mcpi_list_make(c, x, r, v);
-        mcpi_patterns_make(c, r);
-        break;
-    case MCPI_KW_CONTAINS:
+    case MCPI_IS_SCHEMA:
+        if (op != MCPI_KW_CONTAINS) break;
         r->least = kw[MCPI_KW_MIN_CONTAINS];
         r->most = kw[MCPI_KW_MAX_CONTAINS];
         r->min = r->least ? mcpi_count_of(r->least) : 1;
         r->max = r->most ? mcpi_count_of(r->most) : UINT64_MAX;
-        r->sub = sub;
         break;
-    case MCPI_KW_REF: case MCPI_KW_DYNAMIC_REF: case MCPI_KW_RECURSIVE_REF:
-        mcpi_ref_add(c, r, x->home);
+    case MCPI_IS_SCHEMAS: case MCPI_IS_MAP: case MCPI_IS_NAMES_MAP: case MCPI_IS_EITHER_MAP: case MCPI_IS_SCHEMA_OR_LIST:
+        if (op == MCPI_KW_MEMBERS) r->properties = v;       /* the nodes are those of the known names */
+        else if (!sub) mcpi_list_make(c, x, r, v);
+        if (op != MCPI_KW_PATTERNS) break;
+        r->src = v;
+        mcpi_patterns_make(c, r);
         break;
-    case MCPI_KW_ALL: case MCPI_KW_ANY: case MCPI_KW_ONE: case MCPI_KW_PREFIX: case MCPI_KW_NEEDS:
-    case MCPI_KW_NEEDS_FIT: case MCPI_KW_NEEDS_EITHER:
-        mcpi_list_make(c, x, r, v);
-        break;
-    case MCPI_KW_THEN:
-        r->yes = sub;
-        break;
-    case MCPI_KW_ELSE:
-        r->no = sub;
-        break;
-    case MCPI_KW_ITEMS7:
-        if (list) mcpi_list_make(c, x, r, v);
-        /* fall through */
-    default:
-        r->sub = sub;
-        x->tracks = x->tracks || op == MCPI_KW_LEFT_ITEMS || op == MCPI_KW_LEFT_MEMBERS;
-        if ((op == MCPI_KW_ADDITIONAL || op == MCPI_KW_LEFT_MEMBERS) && mcp_json_type(v) != MCP_JSON_BOOL)
-            x->distinct = true;
+    default: break;
     }
 }
 
@@ -6837,92 +6913,12 @@ static void mcpi_node_fill(mcpi_compiler *c, mcpi_node *x)
 
 /* -- references ---------------------------------------------------------------------------------------------------------- */
 
-static uint32_t mcpi_member_hash(const mcpi_compiler *c, const mcp_json *parent, const char *key, size_t len)
-{
-    return (mcpi_hash(key, len) + (uint32_t)(parent - c->root) * UINT32_C(0x9E3779B1)) & c->mask;
-}
-
-/* All members of all objects of the schema, so that a long one is not walked for each pointer into it. */
-static bool mcpi_links_make(mcpi_compiler *c)
-{
-    size_t cells = 16, i;
-    if (c->link) return true;
-    while (cells < c->span) cells *= 2;
-    c->mask = (uint32_t)(cells - 1);
-    c->first = (uint32_t *)mcpi_work_alloc(&c->work, cells * sizeof *c->first);
-    c->link = (mcpi_chained *)mcpi_work_alloc(&c->work, c->span * sizeof *c->link);
-    if (!c->first || !c->link) return false;
-    for (i = 0; i < c->span; i++) {
-        const mcp_json *parent = c->root + i, *k;
-        uint32_t left, h;
-        if (mcp_json_type(parent) != MCP_JSON_OBJECT) continue;
-        mcpi_each_key(k, left, parent) {
-            h = mcpi_member_hash(c, parent, k->u.text, k->n);
-            c->link[k - c->root].parent = (uint32_t)i;
-            c->link[k - c->root].next = c->first[h];
-            c->first[h] = (uint32_t)(k - c->root);
-        }
-    }
-    return true;
-}
-
-/* The member of this name; the last of equal ones, which is the first in its chain. */
-static const mcp_json *mcpi_linked(mcpi_compiler *c, const mcp_json *parent, const char *key, size_t len)
-{
-    uint32_t i;
-    for (i = c->first[mcpi_member_hash(c, parent, key, len)]; i && mcpi_spend(&c->work, 1); i = c->link[i].next) {
-        const mcp_json *k = c->root + i;
-        if (c->link[i].parent == (uint32_t)(parent - c->root) && k->n == len && memcmp(k->u.text, key, len) == 0)
-            return k + 1;
-    }
-    return NULL;
-}
-
-/* Takes the percent signs out of a fragment, and returns its length; MCP_NTS: there is one that says nothing. */
-static size_t mcpi_fragment_decode(char *s, size_t n)
-{
-    size_t from, to = 0;
-    for (from = 0; from < n; from++) {
-        if (s[from] != '%') { s[to++] = s[from]; continue; }
-        if (n - from < 3 || mcpi_hex(s[from + 1]) < 0 || mcpi_hex(s[from + 2]) < 0) return MCP_NTS;
-        s[to++] = (char)(mcpi_hex(s[from + 1]) << 4 | mcpi_hex(s[from + 2]));
-        from += 2;
-    }
-    return to;
-}
-
-/* Takes the escapes out of a pointer's token. */
-static size_t mcpi_token_decode(char *s, size_t n)
-{
-    size_t from, to = 0;
-    for (from = 0; from < n; from++) {
-        char c = s[from];
-        if (c == '~') {
-            if (++from == n || (s[from] != '0' && s[from] != '1')) return MCP_NTS;
-            c = s[from] == '0' ? '~' : '/';
-        }
-        s[to++] = c;
-    }
-    return to;
-}
-
 /* Follows a JSON pointer from the root of a resource. *home becomes the resource that the place belongs to. */
-static const mcp_json *mcpi_pointer(mcpi_compiler *c, const mcpi_home **home, char *p, size_t n)
+static const mcp_json *mcpi_pointer(mcpi_compiler *c, const mcpi_home **home, char *p, const char *end)
 {
     const mcp_json *v = (*home)->root->src;
-    size_t end, len;
-    if (!mcpi_links_make(c)) return NULL;
-    for (; v && n; p += end, n -= end) {
-        for (end = 1; end < n && p[end] != '/'; end++) { }
-        if (mcp_json_type(v) == MCP_JSON_ARRAY) {
-            uint64_t i = mcpi_token_index(p + 1, p + end);
-            if (i >= v->n || !mcpi_spend(&c->work, (size_t)i)) return NULL;
-            for (v = mcp_json_first(v); i; i--) v = mcp_json_next(v);
-        } else {
-            len = mcpi_token_decode(p + 1, end - 1);
-            if (len == MCP_NTS || mcp_json_type(v) != MCP_JSON_OBJECT) return NULL;
-            v = mcpi_linked(c, v, p + 1, len);
-        }
+    while (v && p < end) {
+        v = mcpi_pointer_step(&c->work, &c->members, v, &p, end);
         if (v && c->at[v - c->root]) *home = c->at[v - c->root]->home;
     }
     return v;
@@ -6935,7 +6931,6 @@ static void mcpi_ref_resolve(mcpi_compiler *c, const mcpi_pending_ref *ref)
     const mcpi_home *home = ref->home;
     const mcpi_ident *x;
     const mcp_json *v = NULL;
-    mcpi_mark mark = mcpi_mark_set(c->work.arena);
     char buf[MCPI_URI_LONGEST], *fragment;
     size_t len = hash ? (size_t)(hash - s) : r->src->n, n = hash ? r->src->n - len - 1 : 0;
     if (len) {
@@ -6950,8 +6945,8 @@ static void mcpi_ref_resolve(mcpi_compiler *c, const mcpi_pending_ref *ref)
     if (!fragment) return;
     if (n) memcpy(fragment, hash + 1, n);
     n = mcpi_fragment_decode(fragment, n);
-    if (n == 0 || (n != MCP_NTS && *fragment == '/')) v = mcpi_pointer(c, &home, fragment, n);
-    else if (n != MCP_NTS) {
+    if (n == 0 || *fragment == '/') v = mcpi_pointer(c, &home, fragment, fragment + n);
+    else {
         x = mcpi_ident_of(c->schema, home, fragment, n, r->op == MCPI_KW_DYNAMIC_REF);
         r->strict = x && r->op == MCPI_KW_DYNAMIC_REF;
         if (!x) x = mcpi_ident_of(c->schema, home, fragment, n, false);
@@ -6959,7 +6954,6 @@ static void mcpi_ref_resolve(mcpi_compiler *c, const mcpi_pending_ref *ref)
         if (x) home = x->home;
     }
     if (r->op == MCPI_KW_RECURSIVE_REF) r->strict = mcpi_ident_of(c->schema, home, "#", 1, true) != NULL;
-    mcpi_mark_back(c->work.arena, &mark);
     if (v) r->sub = mcpi_node_at(c, v, home);
     else mcpi_refuse_schema(c, r->src, "it leads to nothing in this schema");
 }
@@ -6976,17 +6970,14 @@ static const char *mcpi_notes_make(mcpi_compiler *c)
         end = t.len + LINE - 1;
         t.cap = end + 1;
         mcpi_say_place(&t, c->root, note->where);
-        mcpi_say_words(&t, " is not enforced: ");
-        mcpi_say_words(&t, note->why);
+        mcpi_say_form(&t, " is not enforced: %s", note->why);
         if (t.full) mcpi_say_mend(&t);
         t.full = false;
         t.buf[t.len++] = '\n';
     }
     if (t.buf && c->notes_count > MOST) {
         t.cap = cap;
-        mcpi_say_words(&t, "and so in more places: ");
-        mcpi_say_number(&t, c->notes_count - MOST, false);
-        t.buf[t.len++] = '\n';
+        mcpi_say_form(&t, "and so in more places: %z\n", c->notes_count - MOST);
     }
     return t.buf;
 }
@@ -7183,12 +7174,10 @@ static const mcp_json *mcpi_twice(mcpi_work *w, const mcp_json *v, const mcp_jso
     mcpi_set set;
     if (v->n < 2 || !mcpi_set_make(w, &set, v->n)) return NULL;
     mcp_json_each(item, v) {
-        uint32_t hash = mcpi_value_hash(w, item, 0);
-        mcpi_cell *c = mcpi_set_find(w, &set, item, hash, 0);
-        if (!c) break;
-        if (c->v) { first = c->v; *again = item; break; }
-        c->v = item;
-        c->hash = hash;
+        mcpi_cell *c = mcpi_set_cell(w, &set, item);
+        if (c && !c->v) { c->v = item; continue; }
+        if (c) { first = c->v; *again = item; }
+        break;
     }
     mcpi_mark_back(w->arena, &mark);
     return first;
@@ -7197,7 +7186,7 @@ static const mcp_json *mcpi_twice(mcpi_work *w, const mcp_json *v, const mcp_jso
 static bool mcpi_listed(mcpi_work *w, const mcpi_rule *r, const mcp_json *v)
 {
     if (r->set.cell) {
-        mcpi_cell *c = mcpi_set_find(w, &r->set, v, mcpi_value_hash(w, v, 0), 0);
+        mcpi_cell *c = mcpi_set_cell(w, &r->set, v);
         return c && c->v;
     }
     mcp_json_each(item, r->src)
@@ -7220,25 +7209,25 @@ static bool mcpi_pattern_fits(mcpi_work *w, const mcpi_pattern *p, const char *s
     return found > 0;
 }
 
-/* Does the value fit an assertion? Each looks at one type of value, and takes all others. */
+/* Does the rule look at values of this type? */
+static bool mcpi_looks_at(const mcpi_rule *r, const mcp_json *v) { return !r->of || r->of == (v->tag & MCPI_TYPE); }
+
+/* Does the value fit an assertion? */
 static bool mcpi_assert_fits(mcpi_work *w, const mcpi_rule *r, const mcp_json *v)
 {
-    mcp_type t = mcp_json_type(v);
     const mcp_json *again;
+    if (!mcpi_looks_at(r, v)) return true;
     switch (r->op) {
     case MCPI_KW_ENUM:     return mcpi_listed(w, r, v);
     case MCPI_KW_CONST:    return mcpi_same(w, r->src, v, 0);
-    case MCPI_KW_MULTIPLE: return t != MCP_JSON_NUMBER || mcpi_number_multiple(w, v, r->src);
-    case MCPI_KW_MAXIMUM: case MCPI_KW_BELOW:
-        return t != MCP_JSON_NUMBER || mcpi_limit_compare(w, r, v) < !r->strict;
-    case MCPI_KW_MINIMUM: case MCPI_KW_ABOVE:
-        return t != MCP_JSON_NUMBER || mcpi_limit_compare(w, r, v) > -!r->strict;
-    case MCPI_KW_MAX_LENGTH: case MCPI_KW_MIN_LENGTH:
-        return t != MCP_JSON_STRING || mcpi_length_fits(w, r, v);
-    case MCPI_KW_PATTERN:  return t != MCP_JSON_STRING || mcpi_pattern_fits(w, *r->patterns, v->u.text, v->n);
-    case MCPI_KW_MAX_ITEMS: return t != MCP_JSON_ARRAY || v->n <= r->max;
-    case MCPI_KW_MIN_ITEMS: return t != MCP_JSON_ARRAY || v->n >= r->max;
-    default:               return t != MCP_JSON_ARRAY || !mcpi_twice(w, v, &again);     /* uniqueItems */
+    case MCPI_KW_MULTIPLE: return mcpi_number_multiple(w, v, r->src);
+    case MCPI_KW_MAXIMUM: case MCPI_KW_BELOW: return mcpi_limit_compare(w, r, v) < !r->strict;
+    case MCPI_KW_MINIMUM: case MCPI_KW_ABOVE: return mcpi_limit_compare(w, r, v) > -!r->strict;
+    case MCPI_KW_MAX_LENGTH: case MCPI_KW_MIN_LENGTH: return mcpi_length_fits(w, r, v);
+    case MCPI_KW_PATTERN:  return mcpi_pattern_fits(w, r->pattern, v->u.text, v->n);
+    case MCPI_KW_MAX_ITEMS: return v->n <= r->max;
+    case MCPI_KW_MIN_ITEMS: return v->n >= r->max;
+    default:               return !mcpi_twice(w, v, &again);    /* uniqueItems */
     }
 }
 
@@ -7262,18 +7251,10 @@ static void mcpi_survey(mcpi_checker *k, mcpi_visit *f)
         mcpi_bit_set(f->seen, at);
         f->required += x->known[at].required;
     }
-    if (x->distinct && n > 1) {
+    if ((x->distinct && n > 1) || again) {
         mcpi_mark mark = mcpi_mark_set(k->work.arena);
-        if (mcpi_set_keys(&k->work, &set, f->v, f->known, MCPI_OVER)) f->members = set.count;
+        if (mcpi_set_keys(&k->work, &set, f->v, f->known)) f->members = set.count;
         mcpi_mark_back(k->work.arena, &mark);
-    } else if (again) {
-        memset(f->seen, 0, (x->known_count / 32 + 1) * sizeof *f->seen);
-        for (i = n; i--; ) {
-            uint32_t at = f->known[i];
-            if (at == MCPI_NONE) continue;
-            if (mcpi_bit(f->seen, at)) f->known[i] = MCPI_OVER;
-            else mcpi_bit_set(f->seen, at);
-        }
     }
 }
 
@@ -7525,80 +7506,55 @@ static bool mcpi_next_alternative(mcpi_checker *k, mcpi_visit *f, const mcpi_rul
 static bool mcpi_next(mcpi_checker *k, mcpi_visit *f)
 {
     const mcpi_rule *r = f->rule;
-    mcp_type t = mcp_json_type(f->v);
-    const mcpi_node *x;
+    const mcpi_node *x = NULL;
     switch (r->op) {
-    case MCPI_KW_NEEDS_FIT: case MCPI_KW_NEEDS_EITHER:
-        for (; t == MCP_JSON_OBJECT && f->i < r->n && mcpi_spend(&k->work, 1); f->i++) {
-            x = r->list[f->i];
-            if (mcpi_has(f, x->src[-1].u.text, x->src[-1].n)) { mcpi_next_same(k, f, x, r->src); f->i++; return true; }
-        }
-        return false;
-    case MCPI_KW_NAMES:
-        if (t != MCP_JSON_OBJECT || !mcpi_step(k, f)) return false;
-        mcpi_next_child(k, f, r->sub, r->src);
-        k->next.v = f->child - 1;
-        k->next.place = MCPI_NAME;
-        return true;
     case MCPI_KW_MEMBERS:
-        return t == MCP_JSON_OBJECT && mcpi_next_member(k, f, r);
+        return mcpi_next_member(k, f, r);
     case MCPI_KW_ITEMS:
-        return t == MCP_JSON_ARRAY && mcpi_next_item(k, f, r);
-    case MCPI_KW_CONTAINS:
-        if (t != MCP_JSON_ARRAY || !mcpi_step(k, f)) return false;
-        mcpi_next_child(k, f, r->sub, r->src);
-        k->next.mode = MCPI_QUIET;
-        return true;
-    case MCPI_KW_REF: case MCPI_KW_DYNAMIC_REF: case MCPI_KW_RECURSIVE_REF:
-        return !f->i && mcpi_next_same(k, f, r->strict ? mcpi_dynamic(k, f, r) : r->sub, r->src) && ++f->i;
-    case MCPI_KW_ALL:
-        return f->i < r->n && mcpi_next_same(k, f, r->list[f->i], r->src) && ++f->i;
+        return mcpi_next_item(k, f, r);
     case MCPI_KW_ANY: case MCPI_KW_ONE:
         return mcpi_next_alternative(k, f, r);
-    case MCPI_KW_NOT:
-        if (f->i++) return false;
-        mcpi_next_same(k, f, r->sub, r->src);
-        k->next.mode = MCPI_QUIET;
-        return true;
-    case MCPI_KW_IF:                        /* then what it says: count is the verdict of `if` */
-        x = f->i == 0 ? r->sub : f->i > 1 ? NULL : f->count ? r->yes : r->no;
-        if (!x) return false;
-        mcpi_next_same(k, f, x, x->src);
-        if (f->i++ == 0) k->next.mode = MCPI_QUIET;
-        return true;
     case MCPI_KW_LEFT_ITEMS: case MCPI_KW_LEFT_MEMBERS:
-        /* What was evaluated is known only when nothing went wrong before. */
-        if (!f->ok || t != (r->op == MCPI_KW_LEFT_ITEMS ? MCP_JSON_ARRAY : MCP_JSON_OBJECT)) return false;
+        if (!f->ok) return false;           /* what was evaluated is known only when nothing went wrong before */
         do if (!mcpi_step(k, f)) return false; while (mcpi_bit(f->marks, f->i - 1) && k->work.status == MCP_OK);
         mcpi_evaluated(f);
         return mcpi_next_child(k, f, r->sub, r->src);
-    default:
-        return false;
+    case MCPI_KW_NAMES: case MCPI_KW_CONTAINS:
+        if (!mcpi_step(k, f)) return false;
+        mcpi_next_child(k, f, r->sub, r->src);
+        if (r->op == MCPI_KW_CONTAINS) k->next.mode = MCPI_QUIET;
+        else { k->next.v--; k->next.place = MCPI_NAME; }
+        return true;
+    case MCPI_KW_NEEDS_FIT: case MCPI_KW_NEEDS_EITHER:
+        for (; f->i < r->n && !x && mcpi_spend(&k->work, 1); f->i += !x)
+            if (mcpi_has(f, r->list[f->i]->src[-1].u.text, r->list[f->i]->src[-1].n)) x = r->list[f->i];
+        break;
+    case MCPI_KW_ALL:
+        if (f->i < r->n) x = r->list[f->i];
+        break;
+    case MCPI_KW_IF:                        /* then what it says: count is the verdict of `if` */
+        x = f->i == 0 ? r->sub : f->i > 1 ? NULL : f->count ? r->yes : r->no;
+        break;
+    default:                                /* not, references */
+        if (f->i == 0) x = r->strict ? mcpi_dynamic(k, f, r) : r->sub;
     }
+    if (!x) return false;
+    mcpi_next_same(k, f, x, r->op == MCPI_KW_IF ? x->src : r->src);
+    if (r->op == MCPI_KW_NOT || (r->op == MCPI_KW_IF && f->i == 0)) k->next.mode = MCPI_QUIET;
+    f->i++;
+    return true;
 }
 
 /* What was asked for is decided. */
 static void mcpi_took(mcpi_visit *f, bool ok, uint32_t weight)
 {
-    switch (f->rule->op) {
-    case MCPI_KW_ANY: case MCPI_KW_ONE:
-        if (f->told) break;
+    int op = f->rule->op;
+    if (f->told) return;
+    if (op == MCPI_KW_ANY || op == MCPI_KW_ONE || op == MCPI_KW_CONTAINS || op == MCPI_KW_NOT || (op == MCPI_KW_IF && f->i == 1))
         f->count += ok;
-        if (f->weights) f->weights[f->i - 1] = ok ? 0 : weight;
-        break;
-    case MCPI_KW_CONTAINS:
-        f->count += ok;
-        if (ok && f->node->home->dialect == MCPI_D20) mcpi_evaluated(f);
-        break;
-    case MCPI_KW_NOT:
-        f->count += ok;
-        break;
-    case MCPI_KW_IF:
-        if (f->i == 1) { f->count = ok; break; }
-        /* fall through */
-    default:
-        if (!ok) f->ok = false;
-    }
+    else if (!ok) f->ok = false;
+    if (f->weights) f->weights[f->i - 1] = ok ? 0 : weight;
+    if (op == MCPI_KW_CONTAINS && ok && f->node->home->dialect == MCPI_D20) mcpi_evaluated(f);
 }
 
 /* The faults of a rule for members that have to be there. */
@@ -7613,37 +7569,30 @@ static void mcpi_lacking(mcpi_checker *k, mcpi_visit *f, const mcpi_rule *r, con
 static void mcpi_conclude(mcpi_checker *k, mcpi_visit *f)
 {
     const mcpi_rule *r = f->rule;
-    mcp_type t = mcp_json_type(f->v);
+    bool bad = false;
     uint32_t i;
     switch (r->op) {
     case MCPI_KW_REQUIRED:
-        if (t == MCP_JSON_OBJECT && f->required < f->node->required) mcpi_lacking(k, f, r, r->src);
-        break;
+        if (f->required < f->node->required) mcpi_lacking(k, f, r, r->src);
+        return;
     case MCPI_KW_NEEDS: case MCPI_KW_NEEDS_EITHER:
-        for (i = 0; t == MCP_JSON_OBJECT && i < r->needs_count && mcpi_spend(&k->work, 1); i++)
+        for (i = 0; i < r->needs_count && mcpi_spend(&k->work, 1); i++)
             if (mcpi_has(f, r->needs[i][-1].u.text, r->needs[i][-1].n)) mcpi_lacking(k, f, r, r->needs[i]);
-        break;
-    case MCPI_KW_MAX_MEMBERS:
-        if (t == MCP_JSON_OBJECT && f->members > r->max) mcpi_fault(k, f, r, r->op, NULL);
-        break;
-    case MCPI_KW_MIN_MEMBERS:
-        if (t == MCP_JSON_OBJECT && f->members < r->max) mcpi_fault(k, f, r, r->op, NULL);
-        break;
+        return;
+    case MCPI_KW_MAX_MEMBERS: bad = f->members > r->max; break;
+    case MCPI_KW_MIN_MEMBERS: bad = f->members < r->max; break;
     case MCPI_KW_CONTAINS:
-        if (t != MCP_JSON_ARRAY) break;
         if (f->count < r->min) mcpi_fault(k, f, r, r->least ? MCPI_KW_MIN_CONTAINS : MCPI_KW_CONTAINS, NULL);
         if (f->count > r->max) mcpi_fault(k, f, r, MCPI_KW_MAX_CONTAINS, NULL);
-        break;
-    case MCPI_KW_NOT:
-        if (f->count) mcpi_fault(k, f, r, r->op, NULL);
-        break;
+        return;
+    case MCPI_KW_NOT: bad = f->count != 0; break;
     case MCPI_KW_ANY: case MCPI_KW_ONE:
         if (f->told) f->ok = false;
-        else if (f->count == 0 || (r->op == MCPI_KW_ONE && f->count > 1)) mcpi_fault(k, f, r, r->op, NULL);
+        else bad = f->count == 0 || (r->op == MCPI_KW_ONE && f->count > 1);
         break;
-    default:
-        break;
+    default: break;
     }
+    if (bad) mcpi_fault(k, f, r, r->op, NULL);
 }
 
 /* Goes on with the top frame until it needs another, or is done. */
@@ -7651,13 +7600,13 @@ static int mcpi_advance(mcpi_checker *k)
 {
     mcpi_visit *f = k->top;
     while (f->rule && (f->ok || f->mode != MCPI_QUIET)) {
-        if (mcpi_next(k, f)) {
+        if (mcpi_looks_at(f->rule, f->v) && mcpi_next(k, f)) {
             int verdict = mcpi_apply(k);
             if (verdict == MCPI_PUSHED || k->work.status != MCP_OK) return verdict;
             mcpi_took(f, verdict == MCPI_FITS, MCPI_STRANGER);
         } else {
             if (k->work.status != MCP_OK) return MCPI_FITS_NOT;
-            mcpi_conclude(k, f);
+            if (mcpi_looks_at(f->rule, f->v)) mcpi_conclude(k, f);
             f->rule = f->rule->next;
             f->i = f->j = f->count = 0;
             f->child = NULL;
@@ -7727,13 +7676,6 @@ static void mcpi_say_subject(mcpi_said *t, const mcpi_visit *f)
 {
     if (f->place == MCPI_NAME) mcpi_say_words(t, "the name ");
     mcpi_say_value(t, f->v);
-}
-
-static void mcpi_say_count(mcpi_said *t, uint64_t n, const char *what)
-{
-    mcpi_say_number(t, n, false);
-    mcpi_say_words(t, what);
-    if (n == 1) t->len--;                   /* all of them end in s */
 }
 
 /* The words between the parts of a list; false: there is no room for more. */
@@ -7816,9 +7758,7 @@ static void mcpi_say_path(mcpi_said *t, const mcpi_visit **way, size_t n)
             if (!gap) mcpi_say_words(t, "...");
             gap = true;
         } else if (!(v->tag & MCPI_MEMBER)) {
-            mcpi_say_words(t, "[");
-            mcpi_say_number(t, way[i]->item, false);
-            mcpi_say_words(t, "]");
+            mcpi_say_form(t, "[%u]", way[i]->item);
         } else if (mcpi_is_plain_name(v[-1].u.text, v[-1].n)) {
             mcpi_say_words(t, ".");
             mcpi_say_bytes(t, v[-1].u.text, v[-1].n);
@@ -7843,9 +7783,7 @@ static void mcpi_say_extra(mcpi_said *t, const mcpi_visit *f)
     size_t begin;
     uint32_t i;
     if (!(f->v->tag & MCPI_MEMBER)) {
-        mcpi_say_words(t, "item ");
-        mcpi_say_number(t, f->item, false);
-        mcpi_say_words(t, " is one too many");
+        mcpi_say_form(t, "item %u is one too many", f->item);
         return;
     }
     mcpi_say_quoted(t, f->v[-1].u.text, f->v[-1].n);
@@ -7868,9 +7806,7 @@ static void mcpi_say_alternatives(mcpi_said *t, const mcpi_visit *f, const mcpi_
     uint32_t i;
     mcpi_say_subject(t, f);
     if (f->count > 1) {
-        mcpi_say_words(t, " fits ");
-        mcpi_say_number(t, f->count, false);
-        mcpi_say_words(t, " of the alternatives of oneOf, and may fit only one: ");
+        mcpi_say_form(t, " fits %u of the alternatives of oneOf, and may fit only one: ", f->count);
         for (begin = t->len, i = 0; i < r->n; i++)
             if (f->weights && f->weights[i] == 0) {
                 if (!mcpi_say_between(t, begin, ", ")) return;
@@ -7886,104 +7822,108 @@ static void mcpi_say_alternatives(mcpi_said *t, const mcpi_visit *f, const mcpi_
     t->len = end;
     t->full = false;
     mcpi_say_subject(t, f);
-    mcpi_say_words(t, " fits none of the ");
-    mcpi_say_count(t, r->n, " alternatives");
+    mcpi_say_form(t, " fits none of the %u alternative%s", r->n, r->n == 1 ? "" : "s");
 }
 
-/* What is wrong, without the path. */
+/* What is wrong, without the path: %v is the value, %r what the rule says, %l all that it lists, %t the types, %n what was
+   counted (and %s the plural's), %m what it is held against, %w what is lacking, %k the member that asks for it. */
+static const struct mcpi_sentence { unsigned char op; char words[75]; } mcpi_sentences[] = {
+    { MCPI_KW_TYPE,         "%v is not %t" },
+    { MCPI_KW_ENUM,         "%v is not one of %l" },
+    { MCPI_KW_CONST,        "%v is not %r" },
+    { MCPI_KW_MULTIPLE,     "%v is not a multiple of %r" },
+    { MCPI_KW_MAXIMUM,      "%v is over the maximum %r" },
+    { MCPI_KW_BELOW,        "%v is not under %r" },
+    { MCPI_KW_MINIMUM,      "%v is under the minimum %r" },
+    { MCPI_KW_ABOVE,        "%v is not over %r" },
+    { MCPI_KW_MAX_LENGTH,   "%v has %n character%s, over the maximum %r" },
+    { MCPI_KW_MIN_LENGTH,   "%v has %n character%s, under the minimum %r" },
+    { MCPI_KW_PATTERN,      "%v does not match the pattern %r" },
+    { MCPI_KW_MAX_ITEMS,    "has %n item%s, over the maximum %r" },
+    { MCPI_KW_MIN_ITEMS,    "has %n item%s, under the minimum %r" },
+    { MCPI_KW_UNIQUE,       "items %m and %n are the same" },
+    { MCPI_KW_REQUIRED,     "%w is required" },
+    { MCPI_KW_MAX_MEMBERS,  "has %n member%s, over the maximum %r" },
+    { MCPI_KW_MIN_MEMBERS,  "has %n member%s, under the minimum %r" },
+    { MCPI_KW_NEEDS,        "%w is required when %k is there" },
+    { MCPI_KW_NEEDS_EITHER, "%w is required when %k is there" },
+    { MCPI_KW_CONTAINS,     "contains %n item%s of a kind that it must contain at least %m of" },
+    { MCPI_KW_MIN_CONTAINS, "contains %n item%s of a kind that it must contain at least %m of" },
+    { MCPI_KW_MAX_CONTAINS, "contains %n item%s of a kind that it must contain at most %m of" },
+    { MCPI_KW_NOT,          "%v must not be " }
+};
+
+static void mcpi_say_sentence(mcpi_said *t, const mcpi_visit *f, const mcpi_rule *r, const char *words, const mcp_json *what,
+                              uint64_t n, uint64_t m)
+{
+    const mcp_json *item;
+    for (; *words; words++) {
+        if (*words != '%') { mcpi_say_bytes(t, words, 1); continue; }
+        switch (*++words) {
+        case 'v': mcpi_say_subject(t, f); break;
+        case 'r': mcpi_say_value(t, r->src); break;
+        case 'l': mcpi_say_values(t, r->src); break;
+        case 't': mcpi_say_types(t, f->node->types, " or "); break;
+        case 'n': mcpi_say_number(t, n, false); break;
+        case 'm': mcpi_say_number(t, m, false); break;
+        case 'w': mcpi_say_quoted(t, what->u.text, what->n); break;
+        case 'k':
+            for (item = mcp_json_first(r->src); item && mcpi_behind(item) <= what; item = mcp_json_next(item)) { }
+            if (item) mcpi_say_quoted(t, item[-1].u.text, item[-1].n);
+            break;
+        default: if (n != 1) mcpi_say_bytes(t, "s", 1);
+        }
+    }
+}
+
 static void mcpi_say_fault(mcpi_said *t, const mcpi_visit *f, const mcpi_rule *r, int op, const mcp_json *what,
                            mcpi_work *work)
 {
     const mcp_json *again = NULL, *item;
-    size_t begin, i = 0;
+    const struct mcpi_sentence *s = mcpi_sentences;
+    const char *words;
+    uint64_t n = f->count, m = 0;
+    size_t begin;
+    if (op == MCPI_KW_ANY || op == MCPI_KW_ONE) { mcpi_say_alternatives(t, f, r); return; }
+    if (r && r->strict && op == MCPI_KW_MAXIMUM) op = MCPI_KW_BELOW;
+    if (r && r->strict && op == MCPI_KW_MINIMUM) op = MCPI_KW_ABOVE;
+    while (s->op != op) s++;
+    words = s->words;
     switch (op) {
     case MCPI_KW_TYPE:
         if (mcpi_is_extra(f)) { mcpi_say_extra(t, f); return; }
-        if (f->node->types == 0 && f->place == MCPI_CHILD) { mcpi_say_words(t, "is not allowed"); return; }
-        mcpi_say_subject(t, f);
-        mcpi_say_words(t, f->node->types == 0 ? " is not allowed" : " is not ");
-        mcpi_say_types(t, f->node->types, " or ");
-        return;
+        if (!f->node->types) words = f->place == MCPI_CHILD ? "is not allowed" : "%v is not allowed";
+        break;
     case MCPI_KW_ENUM:
-        mcpi_say_subject(t, f);
-        mcpi_say_words(t, r->src->n == 0 ? " is not allowed" : r->src->n == 1 ? " is not " : " is not one of ");
-        mcpi_say_values(t, r->src);
-        return;
-    case MCPI_KW_CONST:
-        mcpi_say_subject(t, f);
-        mcpi_say_words(t, " is not ");
-        mcpi_say_value(t, r->src);
-        return;
-    case MCPI_KW_MULTIPLE: case MCPI_KW_MAXIMUM: case MCPI_KW_BELOW: case MCPI_KW_MINIMUM: case MCPI_KW_ABOVE:
-        mcpi_say_subject(t, f);
-        mcpi_say_words(t, op == MCPI_KW_MULTIPLE ? " is not a multiple of " :
-                          op == MCPI_KW_MAXIMUM || op == MCPI_KW_BELOW ? r->strict ? " is not under " : " is over the maximum "
-                                                                       : r->strict ? " is not over " : " is under the minimum ");
-        mcpi_say_value(t, r->src);
-        return;
+        if (r->src->n < 2) words = r->src->n ? "%v is not %l" : "%v is not allowed";
+        break;
     case MCPI_KW_MAX_LENGTH: case MCPI_KW_MIN_LENGTH:
-        mcpi_say_subject(t, f);
-        mcpi_say_words(t, " has ");
-        mcpi_say_count(t, mcpi_code_points(f->v), " characters");
+        n = mcpi_code_points(f->v);
         break;
     case MCPI_KW_MAX_ITEMS: case MCPI_KW_MIN_ITEMS:
-        mcpi_say_words(t, "has ");
-        mcpi_say_count(t, f->v->n, " items");
+        n = f->v->n;
         break;
     case MCPI_KW_MAX_MEMBERS: case MCPI_KW_MIN_MEMBERS:
-        mcpi_say_words(t, "has ");
-        mcpi_say_count(t, f->members, " members");
+        n = f->members;
         break;
-    case MCPI_KW_PATTERN:
-        mcpi_say_subject(t, f);
-        mcpi_say_words(t, " does not match the pattern ");
-        mcpi_say_value(t, r->src);
-        return;
     case MCPI_KW_UNIQUE:
-        mcpi_say_words(t, "items ");
         what = mcpi_twice(work, f->v, &again);
-        for (item = mcp_json_first(f->v); item; item = mcp_json_next(item), i++) {
-            if (item != what && item != again) continue;
-            mcpi_say_number(t, i, false);
-            if (item == what) mcpi_say_words(t, " and ");
-        }
-        mcpi_say_words(t, " are the same");
-        return;
-    case MCPI_KW_REQUIRED:
-        mcpi_say_quoted(t, what->u.text, what->n);
-        mcpi_say_words(t, " is required");
-        return;
-    case MCPI_KW_NEEDS: case MCPI_KW_NEEDS_EITHER:
-        mcpi_say_quoted(t, what->u.text, what->n);
-        mcpi_say_words(t, " is required when ");
-        for (item = mcp_json_first(r->src); item && mcpi_behind(item) <= what; item = mcp_json_next(item)) { }
-        if (item) mcpi_say_quoted(t, item[-1].u.text, item[-1].n);
-        mcpi_say_words(t, " is there");
-        return;
-    case MCPI_KW_CONTAINS: case MCPI_KW_MIN_CONTAINS: case MCPI_KW_MAX_CONTAINS:
-        mcpi_say_words(t, "contains ");
-        mcpi_say_count(t, f->count, " items");
-        mcpi_say_words(t, " of a kind that it must contain at ");
-        mcpi_say_words(t, op == MCPI_KW_MAX_CONTAINS ? "most " : "least ");
-        mcpi_say_number(t, op == MCPI_KW_MAX_CONTAINS ? r->max : r->min, false);
-        mcpi_say_words(t, " of");
-        begin = t->len;
-        mcpi_say_words(t, ": ");
-        if (!mcpi_say_wanted(t, r->sub)) t->len = begin;
-        return;
-    case MCPI_KW_NOT:
-        mcpi_say_subject(t, f);
-        begin = t->len;
-        mcpi_say_words(t, " must not be ");
-        if (!mcpi_say_wanted(t, r->sub)) { t->len = begin; mcpi_say_words(t, " fits what is excluded here"); }
-        return;
+        for (item = mcp_json_first(f->v), n = 0; item && item != again; item = mcp_json_next(item), n++)
+            if (item == what) m = n;
+        break;
     default:
-        mcpi_say_alternatives(t, f, r);
-        return;
+        m = op == MCPI_KW_MAX_CONTAINS ? r->max : r->min;
     }
-    mcpi_say_words(t, op == MCPI_KW_MAX_LENGTH || op == MCPI_KW_MAX_ITEMS || op == MCPI_KW_MAX_MEMBERS
-                          ? ", over the maximum " : ", under the minimum ");
-    mcpi_say_value(t, r->src);
+    mcpi_say_sentence(t, f, r, words, what, n, m);
+    begin = t->len;
+    if (op == MCPI_KW_NOT) {
+        if (mcpi_say_wanted(t, r->sub)) return;
+        t->len = begin - strlen("must not be ");
+        mcpi_say_form(t, "fits what is excluded here");
+    } else if (op >= MCPI_KW_CONTAINS) {
+        mcpi_say_form(t, ": ");
+        if (!mcpi_say_wanted(t, r->sub)) t->len = begin;
+    }
 }
 
 /* A pointer to the value, or (keywords) to the rule by the way that was taken, in memory of the checker's. */
@@ -7992,10 +7932,9 @@ static mcpi_said mcpi_pointer_of(mcpi_checker *k, const mcpi_visit **way, size_t
     mcpi_said t;
     size_t i, most = strlen(last) + 2;
     for (i = 0; i < n; i++) {
-        const mcp_json *via = way[i]->via, *src = way[i]->node->src, *v = way[i]->v;
-        most += 24;
-        if (keywords && via) most += 2 * ((size_t)via[-1].n + (src->tag & MCPI_MEMBER ? src[-1].n : 0));
-        else if (v->tag & MCPI_MEMBER) most += 2 * (size_t)v[-1].n;
+        const mcp_json *v = keywords ? way[i]->node->src : way[i]->v;
+        most += 24 + 2 * (v->tag & MCPI_MEMBER ? (size_t)v[-1].n : 0);
+        if (keywords && way[i]->via) most += 2 * (size_t)way[i]->via[-1].n;
     }
     mcpi_said_in(&t, (char *)mcpi_work_alloc(&k->work, most), most);
     for (i = 0; t.buf && i < n; i++) {
@@ -8012,7 +7951,7 @@ static mcpi_said mcpi_pointer_of(mcpi_checker *k, const mcpi_visit **way, size_t
         if (v->tag & MCPI_MEMBER) mcpi_say_escaped(&t, v[-1].u.text, v[-1].n);
         else mcpi_say_number(&t, keywords ? way[i]->nth : way[i]->item, false);
     }
-    if (t.buf && *last) { mcpi_say_words(&t, "/"); mcpi_say_words(&t, last); }
+    if (t.buf && *last) mcpi_say_form(&t, "/%s", last);
     return t;
 }
 
@@ -8083,13 +8022,7 @@ static void mcpi_tell(mcpi_checker *k, mcpi_visit *f, const mcpi_rule *r, int op
     mcpi_say_path(&t, way, op == MCPI_KW_TYPE && mcpi_is_extra(f) ? n - 1 : n);
     mcpi_say_words(&t, ": ");
     mcpi_say_fault(&t, f, r, op, what, &k->work);
-    if (one) {                              /* another one might do */
-        mcpi_say_words(&t, " (alternative ");
-        mcpi_say_number(&t, (uint64_t)one->nth + 1, false);
-        mcpi_say_words(&t, " of ");
-        mcpi_say_number(&t, one->up->rule->n, false);
-        mcpi_say_words(&t, ")");
-    }
+    if (one) mcpi_say_form(&t, " (alternative %u of %u)", one->nth + 1, one->up->rule->n);     /* another one might do */
     if (t.full) mcpi_say_mend(&t);
     if (mcpi_is_news(k, &t)) {
         at = mcpi_pointer_of(k, way, n, false, "");
@@ -8363,7 +8296,7 @@ typedef struct mcpi_fit_word {
     const mcp_json *json;                   /* data, as it came */
     mcpi_fit_slot *first, *last;            /* schemas */
     mcpi_fit_value *values, *values_last;   /* of enum and required */
-    struct mcpi_fit_index *index;           /* of many keys or values */
+    struct mcpi_index *index;           /* of many keys or values */
     uint32_t n;
     uint8_t id;
 } mcpi_fit_word;
@@ -8422,16 +8355,6 @@ typedef struct mcpi_fit_place {
     int id;                                 /* the keyword; for a list or map, then the index or the key */
 } mcpi_fit_place;
 
-/* A hash table that only grows: entries with equal hashes hang together, the caller compares. */
-typedef struct mcpi_fit_entry {
-    struct mcpi_fit_entry *next;
-    const void *key;
-    const mcp_json *json;
-    void *value;
-    uint32_t hash;
-} mcpi_fit_entry;
-typedef struct mcpi_fit_index { mcpi_fit_entry **heads; size_t size, n; } mcpi_fit_index;
-
 typedef struct mcpi_fitter {
     mcp_arena *arena;
     const mcp_json *root;
@@ -8455,7 +8378,7 @@ typedef struct mcpi_fitter {
     uint32_t serial;
     mcpi_fit_place top;                     /* of the root */
     const mcpi_fit_place *place;
-    mcpi_fit_index members, targets, followed, anchors, keys, wishes, renamed, sent, def_names;
+    mcpi_index members, targets, followed, anchors, keys, wishes, renamed, sent, def_names;
     mcpi_fit_target *defs, *defs_last, *walked;     /* definitions that are kept; the one that is being walked */
     size_t strict_names, strict_properties, strict_values;
     mcp_writer out, branch;                 /* the result; a branch, to compare it by its text */
@@ -8517,46 +8440,14 @@ static int mcpi_fit_word_of(const mcpi_fitter *f, const char *s, size_t n)
     return MCPI_F_COUNT;
 }
 
-static mcpi_fit_entry *mcpi_fit_lookup(const mcpi_fit_index *x, uint32_t hash)
-{
-    mcpi_fit_entry *e = x->size ? x->heads[hash & (x->size - 1)] : NULL;
-    while (e && e->hash != hash) e = e->next;
-    return e;
-}
-
-static mcpi_fit_entry *mcpi_fit_lookup_next(mcpi_fit_entry *e)
-{
-    uint32_t hash = e->hash;
-    do e = e->next; while (e && e->hash != hash);
-    return e;
-}
-
-/* Adds an entry; of equal ones the newest is found first. */
-static mcpi_fit_entry *mcpi_fit_index_add(mcpi_fitter *f, mcpi_fit_index *x, uint32_t hash, const void *key,
+static mcpi_hashed *mcpi_fit_index_add(mcpi_fitter *f, mcpi_index *x, uint32_t hash, const void *key,
                                           const mcp_json *json, void *value)
 {
-    mcpi_fit_entry *e = (mcpi_fit_entry *)mcpi_fit_new(f, sizeof *e), *old, *next;
-    if (!e) return NULL;
-    if (x->n >= x->size) {
-        size_t size = x->size ? 2 * x->size : 32, i;
-        mcpi_fit_entry **heads = (mcpi_fit_entry **)mcpi_fit_new(f, size * sizeof(mcpi_fit_entry *));
-        if (!heads) return NULL;
-        for (i = 0; i < x->size; i++) {
-            mcpi_fit_entry *turned = NULL;              /* so that the order within a hash stays */
-            for (old = x->heads[i]; old; old = next) { next = old->next; old->next = turned; turned = old; }
-            for (old = turned; old; old = next) {
-                next = old->next;
-                old->next = heads[old->hash & (size - 1)];
-                heads[old->hash & (size - 1)] = old;
-            }
-        }
-        x->heads = heads;
-        x->size = size;
-    }
-    e->hash = hash; e->key = key; e->json = json; e->value = value;
-    e->next = x->heads[hash & (x->size - 1)];
-    x->heads[hash & (x->size - 1)] = e;
-    x->n++;
+    mcpi_work w = { NULL, UINT64_MAX, MCP_OK };
+    mcpi_hashed *e;
+    w.arena = f->arena;
+    e = mcpi_index_add(&w, x, hash, key, json, value);
+    if (!e) f->no_memory = true;
     return e;
 }
 
@@ -8914,14 +8805,14 @@ static void mcpi_fit_append(mcpi_fit_word *w, mcpi_fit_slot *s)
 static mcpi_fit_slot *mcpi_fit_slot_of(const mcpi_fit_word *w, const char *key, size_t len)
 {
     mcpi_fit_slot *s;
-    mcpi_fit_entry *e;
+    mcpi_hashed *e;
     if (!w) return NULL;
     if (!w->index) {
         for (s = w->first; s; s = s->next)
             if (s->key_len == len && memcmp(s->key, key, len) == 0) return s;
         return NULL;
     }
-    for (e = mcpi_fit_lookup(w->index, mcpi_hash(key, len)); e; e = mcpi_fit_lookup_next(e)) {
+    for (e = mcpi_lookup(w->index, mcpi_hash(key, len)); e; e = mcpi_lookup_next(e)) {
         s = (mcpi_fit_slot *)e->value;
         if (s->key_len == len && memcmp(s->key, key, len) == 0) return s;
     }
@@ -8932,7 +8823,7 @@ static void mcpi_fit_append_named(mcpi_fitter *f, mcpi_fit_word *w, mcpi_fit_slo
 {
     mcpi_fit_append(w, s);
     if (w->n == 16) {
-        w->index = (mcpi_fit_index *)mcpi_fit_new(f, sizeof *w->index);
+        w->index = (mcpi_index *)mcpi_fit_new(f, sizeof *w->index);
         for (s = w->first; s && w->index; s = s->next)
             mcpi_fit_index_add(f, w->index, mcpi_hash(s->key, s->key_len), s->key, NULL, s);
     } else if (w->index) mcpi_fit_index_add(f, w->index, mcpi_hash(s->key, s->key_len), s->key, NULL, s);
@@ -8961,7 +8852,7 @@ static void mcpi_fit_append_value(mcpi_fitter *f, mcpi_fit_word *w, const mcp_js
     w->n++;
     if (w->id == MCPI_F_ENUM && (w->index || w->n == 16)) {
         if (w->index) { mcpi_fit_index_add(f, w->index, mcpi_fit_value_hash(json), NULL, json, NULL); return; }
-        w->index = (mcpi_fit_index *)mcpi_fit_new(f, sizeof *w->index);
+        w->index = (mcpi_index *)mcpi_fit_new(f, sizeof *w->index);
         for (v = w->values; v && w->index; v = v->next)
             mcpi_fit_index_add(f, w->index, mcpi_fit_value_hash(v->json), NULL, v->json, NULL);
     }
@@ -8970,12 +8861,12 @@ static void mcpi_fit_append_value(mcpi_fitter *f, mcpi_fit_word *w, const mcp_js
 static bool mcpi_fit_has_value(const mcpi_fit_word *w, const mcp_json *json)
 {
     const mcpi_fit_value *v;
-    mcpi_fit_entry *e;
+    mcpi_hashed *e;
     if (!w->index) {
         for (v = w->values; v; v = v->next) if (mcpi_fit_same(v->json, json)) return true;
         return false;
     }
-    for (e = mcpi_fit_lookup(w->index, mcpi_fit_value_hash(json)); e; e = mcpi_fit_lookup_next(e))
+    for (e = mcpi_lookup(w->index, mcpi_fit_value_hash(json)); e; e = mcpi_lookup_next(e))
         if (mcpi_fit_same(e->json, json)) return true;
     return false;
 }
@@ -9534,48 +9425,19 @@ static void mcpi_fit_absorb(mcpi_fitter *f, mcpi_fit_node *n, const mcpi_fit_src
 
 /* -- references -------------------------------------------------------------------------------------------------- */
 
-/* A member of an object, the last of equal keys. Objects with many members are searched by hash from the first time on,
-   so that many references into one map stay linear. */
-static const mcp_json *mcpi_fit_member(mcpi_fitter *f, const mcp_json *object, const char *key, size_t len)
+/* What a fragment that is a JSON Pointer leads to. */
+static const mcp_json *mcpi_fit_walk(mcpi_fitter *f, const mcp_json *v, const char *s, size_t n)
 {
-    const mcp_json *k;
-    mcpi_fit_entry *e;
-    uint32_t left, of = mcpi_hash((const char *)&object, sizeof object);
-    if (mcp_json_type(object) != MCP_JSON_OBJECT) return NULL;
-    if (object->n <= 16) return mcp_json_getn(object, key, len);
-    for (e = mcpi_fit_lookup(&f->members, of); e && e->key != object; e = mcpi_fit_lookup_next(e)) { }
-    if (!e) {
-        mcpi_fit_index_add(f, &f->members, of, object, NULL, NULL);
-        mcpi_each_key(k, left, object)
-            if (!mcpi_fit_index_add(f, &f->members, of ^ (1 | mcpi_hash(k->u.text, k->n)), object, k, NULL))
-                return NULL;
-    }
-    for (e = mcpi_fit_lookup(&f->members, of ^ (1 | mcpi_hash(key, len))); e; e = mcpi_fit_lookup_next(e)) {
-        k = e->json;
-        if (e->key == object && k && k->n == len && memcmp(k->u.text, key, len) == 0) return k + 1;
-    }
-    return NULL;
-}
-
-/* What the words of a JSON Pointer without its percent signs lead to. */
-static const mcp_json *mcpi_fit_walk(mcpi_fitter *f, const mcp_json *v, char *p, char *end)
-{
-    char *word, *to;
-    while (v && p < end) {
-        for (word = to = ++p; p < end && *p != '/'; p++) {
-            *to = *p;
-            if (*p == '~' && p + 1 < end && (p[1] == '0' || p[1] == '1')) *to = *++p == '1' ? '/' : '~';
-            to++;
-        }
-        mcpi_fit_work(f, 1);
-        if (mcp_json_type(v) == MCP_JSON_ARRAY) {
-            uint64_t i = mcpi_token_index(word, to);
-            if (i >= v->n) return NULL;
-            mcpi_fit_work(f, (size_t)i);
-            if (mcpi_fit_stopped(f)) return NULL;
-            for (v = mcp_json_first(v); i--; v = mcp_json_next(v)) { }
-        } else v = mcpi_fit_member(f, v, word, (size_t)(to - word));
-    }
+    mcpi_work w = { NULL, 0, MCP_OK };
+    char *p = (char *)mcpi_fit_new(f, n + 1), *end;
+    if (!p) return NULL;
+    memcpy(p, s, n);
+    w.arena = f->arena;
+    w.left = f->work < f->work_max ? f->work_max - f->work : 0;
+    for (end = p + mcpi_fragment_decode(p, n); v && p < end; ) v = mcpi_pointer_step(&w, &f->members, v, &p, end);
+    f->work = f->work_max - (size_t)w.left;
+    if (w.status == MCP_ERR_MEMORY) f->no_memory = true;
+    if (w.status == MCP_ERR_LIMIT) f->over = true;
     return v;
 }
 
@@ -9602,9 +9464,9 @@ static void mcpi_fit_find_anchors(mcpi_fitter *f)
 static const mcp_json *mcpi_fit_anchor(mcpi_fitter *f, const char *s, size_t n, bool anchor)
 {
     const mcp_json *found = NULL;
-    mcpi_fit_entry *e;
+    mcpi_hashed *e;
     if (!f->anchored) mcpi_fit_find_anchors(f);
-    for (e = mcpi_fit_lookup(&f->anchors, mcpi_hash(s, n)); e; e = mcpi_fit_lookup_next(e)) {
+    for (e = mcpi_lookup(&f->anchors, mcpi_hash(s, n)); e; e = mcpi_lookup_next(e)) {
         const mcp_json *v = e->json;
         int id = mcpi_fit_word_of(f, v[-1].u.text, v[-1].n);
         bool is_anchor = id == MCPI_F_ANCHOR || id == MCPI_F_DYNAMIC_ANCHOR;
@@ -9613,22 +9475,12 @@ static const mcp_json *mcpi_fit_anchor(mcpi_fitter *f, const char *s, size_t n, 
     return found;
 }
 
-/* The byte that two hexadecimal digits stand for, or -1. */
-static int mcpi_fit_hex(const char *p)
-{
-    char four[4];
-    memcpy(four, "00", 2);
-    memcpy(four + 2, p, 2);
-    return mcpi_hex4(four, four + 4);
-}
-
 /* The schema that a reference means, and the resource it lies in; NULL: it is outside of the document, or nowhere. */
 static const mcp_json *mcpi_fit_resolve(mcpi_fitter *f, const char *s, size_t n, const mcp_json **base)
 {
     const char *hash = (const char *)memchr(s, '#', n);
     const mcp_json *found;
-    size_t before = hash ? (size_t)(hash - s) : n, i;
-    char *p, *to;
+    size_t before = hash ? (size_t)(hash - s) : n;
     if (before) {
         *base = mcpi_fit_anchor(f, s, before, false);
         if (!*base || !hash || before + 1 == n) return *base;
@@ -9638,18 +9490,8 @@ static const mcp_json *mcpi_fit_resolve(mcpi_fitter *f, const char *s, size_t n,
         found = mcpi_fit_anchor(f, hash + 1, n - before - 1, true);
         return found ? found : mcpi_fit_anchor(f, hash, n - before, false);
     }
-    p = to = (char *)mcp_arena_alloc(f->arena, n - before);
-    if (!p) { f->no_memory = true; return NULL; }
-    for (i = before + 1; i < n; i++) {
-        int c = s[i] == '%' && i + 2 < n ? mcpi_fit_hex(s + i + 1) : -1;
-        *to++ = c < 0 ? s[i] : (char)c;
-        if (c >= 0) i += 2;
-    }
-    found = mcpi_fit_walk(f, *base, p, to);
-    if (!found && *base != f->root) {
-        for (to = p, i = before + 1; i < n; i++) *to++ = s[i];
-        found = mcpi_fit_walk(f, *base = f->root, p, to);
-    }
+    found = mcpi_fit_walk(f, *base, hash + 1, n - before - 1);
+    if (!found && *base != f->root) found = mcpi_fit_walk(f, *base = f->root, hash + 1, n - before - 1);
     return found;
 }
 
@@ -9668,9 +9510,9 @@ static const mcp_json *mcpi_fit_alias(mcpi_fitter *f, const mcp_json *v, const m
 static mcpi_fit_target *mcpi_fit_target_at(mcpi_fitter *f, const mcp_json *v, const mcp_json *base)
 {
     uint32_t hash = mcpi_hash((const char *)&v, sizeof v);
-    mcpi_fit_entry *e = mcpi_fit_lookup(&f->targets, hash);
+    mcpi_hashed *e = mcpi_lookup(&f->targets, hash);
     mcpi_fit_target *t;
-    while (e && e->key != v) e = mcpi_fit_lookup_next(e);
+    while (e && e->key != v) e = mcpi_lookup_next(e);
     if (e) return (mcpi_fit_target *)e->value;
     t = (mcpi_fit_target *)mcpi_fit_new(f, sizeof *t);
     if (!t) return NULL;
@@ -9685,10 +9527,10 @@ static mcpi_fit_target *mcpi_fit_target_at(mcpi_fitter *f, const mcp_json *v, co
 static mcpi_fit_target *mcpi_fit_target_of(mcpi_fitter *f, const mcp_json *text, const mcp_json *base)
 {
     uint32_t hash = mcpi_hash(text->u.text, text->n) ^ mcpi_hash((const char *)&base, sizeof base);
-    mcpi_fit_entry *e;
+    mcpi_hashed *e;
     mcpi_fit_target *t = NULL;
     const mcp_json *v, *in = base;
-    for (e = mcpi_fit_lookup(&f->followed, hash); e; e = mcpi_fit_lookup_next(e)) {
+    for (e = mcpi_lookup(&f->followed, hash); e; e = mcpi_lookup_next(e)) {
         const mcpi_fit_ref *r = (const mcpi_fit_ref *)e->key;
         if (r->base == base && r->text->n == text->n && memcmp(r->text->u.text, text->u.text, text->n) == 0)
             return (mcpi_fit_target *)e->value;
@@ -9902,7 +9744,7 @@ static void mcpi_fit_group(mcpi_fitter *f)
     const mcp_json *k = f->root, *end = k + mcpi_fit_span(k);
     mcpi_fit_vertex *v;
     size_t *stack, n = 0, i, top = 0, order = 0, at;
-    mcpi_fit_entry *e;
+    mcpi_hashed *e;
     for (; k < end && !mcpi_fit_stopped(f); k++)
         if (mcpi_fit_is_ref(f, k)) (void)mcpi_fit_target_of(f, k + 1, f->root);
     v = (mcpi_fit_vertex *)mcpi_fit_new(f, (f->targets.n + 1) * sizeof *v);
@@ -10867,10 +10709,10 @@ static size_t mcpi_fit_clean_key(const mcpi_fitter *f, const char *s, size_t n, 
 
 static void mcpi_fit_learn_key(mcpi_fitter *f, const mcp_json *k)
 {
-    mcpi_fit_entry *e;
+    mcpi_hashed *e;
     char to[66];
     uint32_t hash = mcpi_hash(k->u.text, k->n);
-    for (e = mcpi_fit_lookup(&f->keys, hash); e; e = mcpi_fit_lookup_next(e))
+    for (e = mcpi_lookup(&f->keys, hash); e; e = mcpi_lookup_next(e))
         if (e->json->n == k->n && memcmp(e->json->u.text, k->u.text, k->n) == 0) return;
     mcpi_fit_index_add(f, &f->keys, hash, NULL, k, NULL);
     if (!mcpi_fit_legal_key(f, k->u.text, k->n))
@@ -10895,13 +10737,13 @@ static void mcpi_fit_learn_keys(mcpi_fitter *f)
 static bool mcpi_fit_key_taken(mcpi_fitter *f, const char *to, size_t n, const char *key, size_t key_len)
 {
     uint32_t hash = mcpi_hash(to, n);
-    mcpi_fit_entry *e;
+    mcpi_hashed *e;
     char other[66];
-    for (e = mcpi_fit_lookup(&f->keys, hash); e; e = mcpi_fit_lookup_next(e))
+    for (e = mcpi_lookup(&f->keys, hash); e; e = mcpi_lookup_next(e))
         if (e->json->n == n && memcmp(e->json->u.text, to, n) == 0) return true;
-    for (e = mcpi_fit_lookup(&f->sent, hash); e; e = mcpi_fit_lookup_next(e))
+    for (e = mcpi_lookup(&f->sent, hash); e; e = mcpi_lookup_next(e))
         if (strcmp((const char *)e->value, to) == 0) return true;
-    for (e = mcpi_fit_lookup(&f->wishes, hash); e; e = mcpi_fit_lookup_next(e)) {
+    for (e = mcpi_lookup(&f->wishes, hash); e; e = mcpi_lookup_next(e)) {
         if (e->json->n == key_len && memcmp(e->json->u.text, key, key_len) == 0) continue;
         if (mcpi_fit_clean_key(f, e->json->u.text, e->json->n, true, other) == n && memcmp(other, to, n) == 0)
             return true;
@@ -10914,11 +10756,11 @@ static const char *mcpi_fit_sent_key(mcpi_fitter *f, const char *key, size_t n)
 {
     static const char hex[] = "0123456789abcdef";
     uint32_t at = mcpi_hash(key, n), digest = 2166136261u;  /* FNV-1a: the same on every machine */
-    mcpi_fit_entry *e;
+    mcpi_hashed *e;
     char *to;
     size_t len, i;
     if (mcpi_fit_legal_key(f, key, n)) return key;
-    for (e = mcpi_fit_lookup(&f->renamed, at); e; e = mcpi_fit_lookup_next(e))
+    for (e = mcpi_lookup(&f->renamed, at); e; e = mcpi_lookup_next(e))
         if (e->json->n == n && memcmp(e->json->u.text, key, n) == 0) return (const char *)e->value;
     if (!f->keyed) mcpi_fit_learn_keys(f);
     to = (char *)mcpi_fit_new(f, 72);
@@ -10937,7 +10779,7 @@ static const char *mcpi_fit_sent_key(mcpi_fitter *f, const char *key, size_t n)
             twice = false;
         }
     }
-    for (e = mcpi_fit_lookup(&f->keys, at); e; e = mcpi_fit_lookup_next(e))
+    for (e = mcpi_lookup(&f->keys, at); e; e = mcpi_lookup_next(e))
         if (e->json->n == n && memcmp(e->json->u.text, key, n) == 0)
             { mcpi_fit_index_add(f, &f->renamed, at, NULL, e->json, to); break; }
     mcpi_fit_index_add(f, &f->sent, mcpi_hash(to, len), NULL, NULL, to);
@@ -11041,7 +10883,7 @@ static void mcpi_fit_finish_branches(mcpi_fitter *f, mcpi_fit_node *n, int depth
 {
     mcpi_fit_word *w = n->branches;
     mcpi_fit_slot *s = w->first, *next;
-    mcpi_fit_index seen;
+    mcpi_index seen;
     size_t index = 0;
     bool cut = f->cut;
     f->cut = false;
@@ -11049,7 +10891,7 @@ static void mcpi_fit_finish_branches(mcpi_fitter *f, mcpi_fit_node *n, int depth
     w->first = w->last = NULL;
     w->n = 0;
     for (; s && !mcpi_fit_stopped(f); s = next, index++) {
-        mcpi_fit_entry *e;
+        mcpi_hashed *e;
         mcpi_fit_node *b;
         const char *text;
         char *copy;
@@ -11080,7 +10922,7 @@ static void mcpi_fit_finish_branches(mcpi_fitter *f, mcpi_fit_node *n, int depth
         text = mcp_writer_text(&f->branch, &len);
         if (!text) { if (f->branch.status == MCP_ERR_LIMIT) f->over = true; else f->no_memory = true; return; }
         hash = mcpi_hash(text, len);
-        for (e = mcpi_fit_lookup(&seen, hash); e; e = mcpi_fit_lookup_next(e)) {
+        for (e = mcpi_lookup(&seen, hash); e; e = mcpi_lookup_next(e)) {
             const mcpi_fit_node *same = (const mcpi_fit_node *)e->value;
             if (same->text_len == len && memcmp(same->text, text, len) == 0) break;
         }
@@ -11364,9 +11206,9 @@ static void mcpi_fit_finish_kept(mcpi_fitter *f, mcpi_fit_node *n)
         for (i = 0; i < max; i++) name[len++] = (char)(mcpi_fit_legal_char('a', t->name[i]) ? t->name[i] : '_');
         if (!len) name[len++] = '_';
         for (stem = len, i = f->def_names.n;; i++) {
-            mcpi_fit_entry *e;
+            mcpi_hashed *e;
             name[len] = 0;
-            for (e = mcpi_fit_lookup(&f->def_names, mcpi_hash(name, len)); e; e = mcpi_fit_lookup_next(e))
+            for (e = mcpi_lookup(&f->def_names, mcpi_hash(name, len)); e; e = mcpi_lookup_next(e))
                 if (strcmp((const char *)e->value, name) == 0) break;
             if (!e) break;
             len = stem + mcpi_say(name + stem, 96 - stem, "_%z", i);

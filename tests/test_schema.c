@@ -341,6 +341,8 @@ TEST(drafts)
 TEST(references)
 {
     static const verdict table[] = {
+        { "{\"foo\":{\"a\":{\"type\":\"string\"},\"b\":{\"type\":\"null\"},\"cc\":{\"type\":\"null\"}},\"properties\":{\"x\":{\"$ref\":\"#/foo/a\"},\"y\":{\"$ref\":\"#/foo/b\"},\"z\":{\"$ref\":\"#/foo/cc\"}}}",
+          "{\"x\":\"\",\"y\":null,\"z\":0}", 0 },      /* several references to places that no keyword led to */
         { "{\"$defs\":{\"a b\":{\"type\":\"null\"}},\"$ref\":\"#/$defs/a%20b\"}", "1", 0 }, { "{\"$defs\":{\"~/%\":{\"type\":\"null\"}},\"$ref\":\"#/$defs/~0~1%25\"}", "1", 0 },
         { "{\"allOf\":[{\"type\":\"null\"},{}],\"properties\":{\"a\":{\"$ref\":\"#/allOf/0\"}}}", "null", 1 }, { "{\"x-here\":[{\"y\":{\"type\":\"null\"}}],\"$ref\":\"#/x-here/0/y\"}", "1", 0 },
         { "{\"$defs\":{\"a\":{\"$anchor\":\"b\",\"type\":\"null\"}},\"$ref\":\"#b\"}", "1", 0 }, { "{\"$id\":\"http://x/a/b\",\"$defs\":{\"a\":{\"$id\":\"../c?q=1\",\"type\":\"null\"}},\"$ref\":\"/c?q=1\"}", "1", 0 },
