@@ -1156,7 +1156,8 @@ MCP_API mcp_toolbox *mcp_toolbox_new   (const mcp_toolbox_desc *d);         /* N
 MCP_API void         mcp_toolbox_free  (mcp_toolbox *b);
 /* The tools of a server, a result of tools/list or the array in it, in place of those that it had before; `server` is
    the name that you know it by. Nothing of `tools` is kept. A tool that cannot be used is left out and harms no other:
-   mcp_toolbox_next tells. MCP_OK; MCP_ERR_ARGUMENT: no such list; MCP_ERR_MEMORY: its tools are those from before. */
+   mcp_toolbox_next tells. MCP_OK; MCP_ERR_ARGUMENT: no such list, or one page of it (it has a nextCursor: mcp_call.each
+   hands over the tools of all pages); MCP_ERR_MEMORY. Then its tools are those from before. */
 MCP_API int          mcp_toolbox_add   (mcp_toolbox *b, const char *server, const mcp_json *tools);
 /* MCP_OK or MCP_ERR_UNKNOWN. */
 MCP_API int          mcp_toolbox_remove(mcp_toolbox *b, const char *server);
@@ -1178,13 +1179,13 @@ MCP_API bool mcp_toolbox_next(const mcp_toolbox *b, mcp_tool_report *t);
 /* What a model wants called. */
 typedef struct mcp_tool_call {
     int status;                             /* MCP_OK; MCP_ERR_UNKNOWN: no such tool; MCP_ERR_PARSE or _INVALID: its
-                                               arguments; MCP_ERR_MEMORY. Set one of your own if it is not to be
+                                               arguments; MCP_ERR_ARGUMENT: this is no call; MCP_ERR_MEMORY. Set one of your own if it is not to be
                                                called (MCP_ERR_DECLINED) */
     const char *error;                      /* then a sentence for the model, which mcp_toolbox_result sends */
     const char *id;                         /* the provider's; "" none */
     const char *used;                       /* the name that the model used */
-    const char *name;                       /* the one that it was given, for rules; unknown: as it used */
-    const char *server, *tool;              /* as servers know it; NULL: not known */
+    const char *name;                       /* the one that it was given, to show; unknown: as it used */
+    const char *server, *tool;              /* as servers know it, for rules; NULL: not known */
     const char *args;                       /* JSON text for mcp_call.args: keys and values as the server wants them */
 } mcp_tool_call;
 /* Takes a call out of what the model has answered: an item of tool_calls (chat completions), an item of `output` of
@@ -8330,6 +8331,7 @@ typedef struct mcpi_fit_node {
     mcpi_fit_ref *refs;
     mcpi_fit_active *targets;               /* what it has absorbed through references */
     mcpi_fit_target *kept;                  /* it is only a reference */
+    mcpi_fit_target *again;                 /* it stands for this, which is being expanded around it */
     struct mcpi_fit_node *outer;            /* what has moved into the branches */
     struct mcpi_fit_node *wrapped;          /* what became a branch beside null */
     const char *description;
@@ -9067,6 +9069,7 @@ static void mcpi_fit_merge(mcpi_fitter *f, mcpi_fit_node *n, const mcpi_fit_node
     for (t = m->targets; t; t = t->next) mcpi_fit_put_target(f, &n->targets, t->target);
     if (annotations && m->note_len) mcpi_fit_note(f, n, "%.*s", (int)m->note_len, m->note);
     if (m->kept && !n->kept) n->kept = m->kept;
+    if (m->again) n->again = m->again;
     if (m->closed > n->closed) n->closed = m->closed;
     n->never |= m->never;
     n->clash |= m->clash;
@@ -9584,10 +9587,11 @@ static bool mcpi_fit_is_open(const mcpi_fitter *f, const mcpi_fit_target *t)
 }
 
 /* A reference to what is being expanded already: the shape of it, without what is inside. */
-static void mcpi_fit_cut(mcpi_fitter *f, mcpi_fit_node *n, const mcpi_fit_target *t)
+static void mcpi_fit_cut(mcpi_fitter *f, mcpi_fit_node *n, mcpi_fit_target *t)
 {
     uint32_t type = mcpi_fit_peek_type(f, t->json);
     f->cyclic = f->cut = true;
+    n->again = t;
     if (type) {
         mcpi_fit_take_types(n, type);
         mcpi_fit_put_word(f, n, MCPI_F_TYPE);
@@ -10824,6 +10828,7 @@ static void mcpi_fit_wrap(mcpi_fitter *f, mcpi_fit_node *n)
     if (++f->nodes > f->d.max_nodes) f->over = true;
     inner->types = n->types;
     inner->kept = n->kept;
+    inner->again = n->again;
     inner->constant = n->constant;
     inner->free = n->free;
     if (mcpi_fit_cell(f, MCPI_F_BESIDE) != 'k') stay = MCPI_FIT_BIT(MCPI_F_TITLE) | MCPI_FIT_BIT(MCPI_F_DESCRIPTION);
@@ -11792,7 +11797,7 @@ static const char *mcpi_undo_text(mcpi_fitter *f, mcp_arena *a, const char *s, s
     return copy;
 }
 
-static mcpi_undo *mcpi_undo_of(mcpi_fitter *f, mcp_arena *a, const mcpi_fit_node *n);
+static mcpi_undo *mcpi_undo_of(mcpi_fitter *f, mcp_arena *a, const mcpi_fit_node *n, const mcp_json *json);
 
 /* Adds what may stand in any of these places. */
 static void mcpi_undo_any(mcpi_fitter *f, mcp_arena *a, const mcpi_fit_word *w, mcpi_undo **all)
@@ -11800,7 +11805,8 @@ static void mcpi_undo_any(mcpi_fitter *f, mcp_arena *a, const mcpi_fit_word *w, 
     const mcpi_fit_slot *s;
     for (s = w ? w->first : NULL; s && !f->no_memory; s = s->next) {
         mcpi_undo_link *link;
-        mcpi_undo *u = s->node && s->node->types != MCPI_T_NULL ? mcpi_undo_of(f, a, s->node) : NULL;
+        mcpi_undo *u = s->node && s->node->types != MCPI_T_NULL ? mcpi_undo_of(f, a, s->node, s->all.json)
+                                                                : NULL;
         if (!u) continue;
         if (!*all && !s->next) { *all = u; return; }        /* the only one */
         if (!*all && !(*all = (mcpi_undo *)mcpi_undo_new(f, a, sizeof **all))) return;
@@ -11834,7 +11840,7 @@ static void mcpi_undo_fill(mcpi_fitter *f, mcp_arena *a, const mcpi_fit_node *n,
         if (!s->node) continue;
         w = mcpi_fit_find(s->node, MCPI_F_ENUM);
         if (w && w->n == 1) m->only = mcp_json_copy(a, w->values->json);
-        m->undo = mcpi_undo_of(f, a, s->node);
+        m->undo = mcpi_undo_of(f, a, s->node, s->all.json);
     }
     if (f->no_memory) return;
     if (u->n) qsort(u->members, u->n, sizeof *u->members, mcpi_undo_order);
@@ -11848,12 +11854,22 @@ static void mcpi_undo_fill(mcpi_fitter *f, mcp_arena *a, const mcpi_fit_node *n,
     u->items = all;
 }
 
-static mcpi_undo *mcpi_undo_of(mcpi_fitter *f, mcp_arena *a, const mcpi_fit_node *n)
+/* `json`: where the node was read. A shape that is not expanded again has the way back of the one around it. */
+static mcpi_undo *mcpi_undo_of(mcpi_fitter *f, mcp_arena *a, const mcpi_fit_node *n, const mcp_json *json)
 {
+    const mcpi_fit_word *p = mcpi_fit_find(n, MCPI_F_PROPERTIES);
+    const mcpi_fit_active *into;
+    mcpi_fit_target *t;
     mcpi_undo *u;
     if (n->kept) return n->kept->undo;
+    if (n->again && n->again->undo && !(p && p->n)) return n->again->undo;
     u = (mcpi_undo *)mcpi_undo_new(f, a, sizeof *u);
-    if (u) mcpi_undo_fill(f, a, n, u);
+    if (!u) return NULL;
+    if (f->cyclic && !f->keep) {
+        for (into = n->targets; into; into = into->next) into->target->undo = u;
+        if (json && (t = mcpi_fit_target_at(f, json, json)) != NULL) t->undo = u;
+    }
+    mcpi_undo_fill(f, a, n, u);
     return u;
 }
 
@@ -11863,7 +11879,7 @@ static const mcpi_undo *mcpi_undo_tree(mcpi_fitter *f, mcp_arena *a, const mcpi_
     mcpi_fit_target *t;
     for (t = f->defs; t; t = t->next_def) t->undo = (mcpi_undo *)mcpi_undo_new(f, a, sizeof *t->undo);
     for (t = f->defs; t && !f->no_memory; t = t->next_def) mcpi_undo_fill(f, a, t->node, t->undo);
-    return f->no_memory ? NULL : mcpi_undo_of(f, a, root);
+    return f->no_memory ? NULL : mcpi_undo_of(f, a, root, f->root);
 }
 
 static const mcpi_undo_member *mcpi_undo_find(const mcpi_undo *u, const char *key, size_t len)
@@ -20845,6 +20861,7 @@ int mcp_toolbox_add(mcp_toolbox *b, const char *server, const mcp_json *tools)
     mcpi_toolset *set;
     size_t n;
     int rc = MCP_OK;
+    if (mcp_json_type(mcp_json_get(tools, "nextCursor")) == MCP_JSON_STRING) return MCP_ERR_ARGUMENT;
     if (mcp_json_type(tools) == MCP_JSON_OBJECT) tools = mcp_json_get(tools, "tools");
     if (!b || !server || mcp_json_type(tools) != MCP_JSON_ARRAY) return MCP_ERR_ARGUMENT;
     n = strlen(server) + 1;
@@ -21001,6 +21018,8 @@ int mcp_toolbox_call(mcp_toolbox *b, const mcp_json *call, mcp_arena *a, mcp_too
     if (!k->used) k->used = "";
     k->name = k->used;
     if (rc != MCP_OK) return mcpi_call_failed(a, k, rc, NULL);
+    if (mcp_json_type(name) != MCP_JSON_STRING)
+        return mcpi_call_failed(a, k, MCP_ERR_ARGUMENT, "This is no tool call: it names no tool.");
     if (*k->used && strlen(k->used) != mcp_json_size(name))
         return mcpi_call_failed(a, k, MCP_ERR_UNKNOWN, "There is no tool of this name: it holds a NUL.");
     x = (const mcpi_name *)(const void *)mcp_names_find(b->names, k->used);

@@ -80,7 +80,9 @@ TEST(forms)
     for (i = 0; i < sizeof c / sizeof *c; i++) {
         mcp_toolbox *b = box_of(c[i].form, MCP_GENERIC);
         EQ_STR(written(b), "[]");
-        EQ_INT(add(b, "s", "{\"tools\":" ONE ",\"nextCursor\":\"c\"}"), MCP_OK);
+        EQ_INT(add(b, "s", "{\"tools\":" ONE ",\"nextCursor\":\"c\"}"), MCP_ERR_ARGUMENT);     /* one page of several */
+        EQ_STR(written(b), "[]");
+        EQ_INT(add(b, "s", "{\"tools\":" ONE ",\"nextCursor\":null}"), MCP_OK);
         EQ_STR(written(b), c[i].text);
         EQ_INT(add(b, "s", ONE), MCP_OK);               /* once more: nothing changes */
         EQ_STR(written(b), c[i].text);
@@ -303,9 +305,9 @@ TEST(call_errors)
     EQ_STR(error_of(b, "{\"name\":\"mcp__s__one\",\"arguments\":\"\\\"\\\\\\\"{}\\\\\\\"\\\"\"}", MCP_ERR_INVALID),     /* deeper than a string in a string */
            "The arguments of \"mcp__s__one\" are a string. Call it again with one JSON object.");
     EQ_STR(error_of(b, "{\"name\":\"mcp__s__one\\u0000x\"}", MCP_ERR_UNKNOWN), "There is no tool of this name: it holds a NUL.");
-    EQ_STR(error_of(b, "{}", MCP_ERR_UNKNOWN), "There is no tool \"\". Call one that there is, by its exact name.");
-    EQ_STR(error_of(b, "7", MCP_ERR_UNKNOWN), "There is no tool \"\". Call one that there is, by its exact name.");
-    EQ_INT(mcp_toolbox_call(b, NULL, &arena, &k), MCP_ERR_UNKNOWN);
+    EQ_STR(error_of(b, "{}", MCP_ERR_ARGUMENT), "This is no tool call: it names no tool.");
+    EQ_STR(error_of(b, "7", MCP_ERR_ARGUMENT), "This is no tool call: it names no tool.");
+    EQ_INT(mcp_toolbox_call(b, NULL, &arena, &k), MCP_ERR_ARGUMENT);
     EQ_STR(k.id, "");
     EQ_INT(mcp_toolbox_call(NULL, json("{}"), &arena, &k), MCP_ERR_ARGUMENT);
     EQ_INT(mcp_toolbox_call(b, json("{}"), &arena, NULL), MCP_ERR_ARGUMENT);

@@ -253,6 +253,13 @@ TEST(keys_and_the_way_back)
     /* the branch of a union that fits */
     fitted(MCP_ANTHROPIC, "{\"properties\":{\"u\":{\"anyOf\":[{\"properties\":{\"k\":{\"const\":\"x\"},\"a b\":{}}},{\"properties\":{\"k\":{\"const\":\"y\"},\"a_b\":{}}}]}}}");
     CHECK(strstr(unfitted("{\"u\":{\"k\":\"y\",\"a_b\":1}}"), "{\"u\":{\"k\":\"y\",\"a_b\":1}}"));
+    /* what stands for a shape around it has the names of that shape: a definition, the whole, a place */
+    fitted(MCP_GEMINI, "{\"properties\":{\"n\":{\"$ref\":\"#/$defs/N\"}},\"$defs\":{\"N\":{\"type\":\"object\",\"properties\":{\"a b\":{\"type\":\"string\"},\"kid\":{\"$ref\":\"#/$defs/N\"}}}}}");
+    EQ_STR(unfitted("{\"n\":{\"a_b\":\"1\",\"kid\":{\"a_b\":\"2\",\"kid\":{\"a_b\":\"3\"}}}}"), "{\"n\":{\"a b\":\"1\",\"kid\":{\"a b\":\"2\",\"kid\":{\"a b\":\"3\"}}}}");
+    fitted(MCP_ANTHROPIC, "{\"type\":\"object\",\"properties\":{\"a b\":{\"type\":\"string\"},\"kids\":{\"type\":\"array\",\"items\":{\"$ref\":\"#\"}}}}");
+    EQ_STR(unfitted("{\"a_b\":\"1\",\"kids\":[{\"a_b\":\"2\",\"kids\":[{\"a_b\":\"3\"}]}]}"), "{\"a b\":\"1\",\"kids\":[{\"a b\":\"2\",\"kids\":[{\"a b\":\"3\"}]}]}");
+    fitted(MCP_ANTHROPIC, "{\"properties\":{\"x\":{\"type\":\"object\",\"properties\":{\"a b\":{\"type\":\"string\"},\"up\":{\"$ref\":\"#/properties/x\"}}}}}");
+    EQ_STR(unfitted("{\"x\":{\"a_b\":\"1\",\"up\":{\"a_b\":\"2\"}}}"), "{\"x\":{\"a b\":\"1\",\"up\":{\"a b\":\"2\"}}}");
     EQ_INT(mcp_schema_unfit(NULL, NULL, NULL), MCP_ERR_ARGUMENT);
 }
 
