@@ -4471,19 +4471,19 @@ typedef struct mcpi_frame {
 } mcpi_frame;
 
 typedef struct mcpi_stream {
-    mcp_allocator alloc;
-    mcp_io io;
-    size_t max_message, max_queue;
     mcpi_frame *in, *spare;
-    mcp_writer out; size_t sent;            /* queue: [sent, out.len) of out.buf */
-    size_t mark;                            /* where the message that is being written begins */
-    unsigned calm;
     bool open, eof, broken, oversize;       /* oversize: dropping up to the next line feed */
     bool gone;                              /* broken, since the peer has closed its end */
     bool may_read, may_write;               /* poll said so, or there is no poll */
-    int fd_at, fd_count;                    /* where pollfds put this stream's entries */
-    bool fd_left;                           /* there was no room for all of them */
+    bool fd_left;                           /* there was no room for all of pollfds' entries */
+    int fd_at, fd_count;                    /* where those are */
+    mcp_writer out; size_t sent;            /* queue: [sent, out.len) of out.buf */
+    size_t mark;                            /* where the message that is being written begins */
+    unsigned calm;
+    size_t max_message, max_queue;
     mcp_stats *stats;
+    mcp_allocator alloc;
+    mcp_io io;
 } mcpi_stream;
 
 static void mcpi_frame_free(mcpi_stream *st, mcpi_frame *f)
@@ -12911,33 +12911,38 @@ typedef struct mcpi_asks {
     unsigned char key[32]; bool keyed;      /* random, unless the program has a key */
 } mcpi_asks;
 
+/* In the large structs of this file what is used most stands first: machine code reaches 128 bytes with a shorter
+   offset. */
 struct mcp_req {
     mcpi_item item;                         /* in the server's table, once deferred */
-    mcpi_named key;                         /* in the peer's map, once deferred: the id's text */
     mcp_server *s;
     mcp_conn *conn;
-    mcpi_stream *stream;                    /* where its answer and all its notifications go */
-    mcpi_batch *batch;
-    mcp_req *outer;                         /* running: whose handler this one interrupted; free: the next one */
-    mcpi_feature *feature;                      /* what was called, if it is one of the registry's */
-    const mcpi_method *call;
-    mcpi_var *vars;
-    mcpi_sub *subs;                         /* of a listen */
     mcpi_talk *talk;                        /* NULL: it never asked */
-    const char *method, *protocol;
-    const mcp_json *id, *params, *name, *args, *meta, *token, *client, *caps;
+    mcpi_feature *feature;                  /* what was called, if it is one of the registry's */
+    const char *method;
+    const mcp_json *id, *params;
+    mcpi_stream *stream;                    /* where its answer and all its notifications go */
     bool modern, notification, running, deferred, answered, cancelled, listen;
     bool copied;                            /* what it points at is in its own arena */
     bool waits;                             /* deferred, until questions are answered */
     bool heard;                             /* deferred: its cancel has been seen, but is still to be handled */
     bool begun, content, structured, progressed, assistant;
+    mcpi_batch *batch;
+    const mcp_json *args;
+    mcp_writer w, extra;                    /* the result object; structuredContent */
+    mcp_arena arena;                        /* what a deferred request keeps; scratch for results given as text */
+    mcpi_named key;                         /* in the peer's map, once deferred: the id's text */
+    mcp_req *outer;                         /* running: whose handler this one interrupted; free: the next one */
+    const mcpi_method *call;
+    mcpi_var *vars;
+    mcpi_sub *subs;                         /* of a listen */
+    const char *protocol;
+    const mcp_json *name, *meta, *token, *client, *caps;
     int ttl_ms, scope;                      /* caching hints; ttl_ms -1: the server's */
     unsigned calm;                          /* answers since the result buffer was last needed in full */
     unsigned filter;                        /* listen: MCP_LIST_... asked for and agreed */
     int log_level;                          /* -1: none */
     double progress;
-    mcp_writer w, extra;                    /* the result object; structuredContent */
-    mcp_arena arena;                        /* what a deferred request keeps; scratch for results given as text */
     void (*on_cancel)(mcp_server *s, mcp_id id, void *arg);
     void *on_cancel_arg;
 };
@@ -12945,19 +12950,19 @@ struct mcp_req {
 struct mcp_conn {
     mcp_conn *next;
     mcp_server *s;
-    mcpi_stream st;
-    char *principal;
-    mcpi_map inflight;                      /* deferred requests by the client's id */
-    int handlers;                           /* that run */
     const char *version;                    /* legacy: what initialize negotiated */
-    mcp_arena session;                      /* ... and what the client said of itself there */
-    const mcp_json *client, *caps;
+    const mcp_json *client, *caps;          /* ... and what the client said of itself there */
     int log_level;
+    int handlers;                           /* that run */
     bool initialized, dead, draining;
-    mcpi_map subs;                          /* legacy: by URI */
-    size_t sub_count;                       /* with those of its listens */
     unsigned missed;                        /* MCP_LIST_... whose changes are still to be told; MCPI_MISSED_URIS */
     int64_t drain_until, drain_end;         /* gives up when nothing moved until then; gives up anyway */
+    mcpi_map inflight;                      /* deferred requests by the client's id */
+    mcpi_stream st;
+    mcp_arena session;                      /* holds client and caps */
+    char *principal;
+    mcpi_map subs;                          /* legacy: by URI */
+    size_t sub_count;                       /* with those of its listens */
 };
 
 typedef struct mcpi_timer {
@@ -12969,7 +12974,7 @@ typedef struct mcpi_timer {
 
 struct mcp_server {
     mcp_allocator alloc;
-    int64_t now, peeked;
+    int64_t now;
     int nest, pumps;                        /* callbacks that run; entries that run */
     int status, end;                        /* the first mistake; how the main stream ended */
     bool stopping, ended, freed, must_poll, shielded;
@@ -12977,9 +12982,11 @@ struct mcp_server {
     unsigned changed;                       /* MCP_LIST_... */
     mcp_conn *conns, *main;
     mcp_req *spare, *running;
+    mcpi_asks *asks;                        /* NULL: nothing was ever asked */
     mcpi_timer *spare_timer;
     mcpi_list lists[MCPI_KINDS];
     uint64_t seq;
+    int64_t peeked;
 
     char *info, *instructions;              /* Implementation as JSON; plain text */
     char *meta; size_t meta_len;            /* {"io.modelcontextprotocol/serverInfo":{...}} */
@@ -12992,7 +12999,6 @@ struct mcp_server {
     mcpi_map methods, watches;
     mcpi_watch *updates;                    /* watches whose change is to be told */
     mcpi_slots deferred, timers;
-    mcpi_asks *asks;                        /* NULL: nothing was ever asked */
     char *state_key;
     mcp_stats stats;
 #ifndef MCP_NO_POSIX
@@ -17407,23 +17413,27 @@ typedef struct mcpi_level {                 /* a blocking call at one nesting le
 /* A request of ours, or (ASK) a question of the server's that is open. */
 typedef struct mcpi_call {
     mcpi_entry head;                        /* the user's id, and the deadline */
-    mcpi_entry page;                        /* the id of a later page's request */
-    mcpi_named named;                       /* ASK, of a legacy server: its id */
     mcp_id id, wire;                        /* the user's id; what an answer has to carry now, 0: nothing */
-    int64_t end; int idle, max;             /* the last moment of all; in milliseconds, -1: none */
-    int status; bool said;                  /* in the done list: how it ended, and that text is the sentence */
+    int known;                              /* place among mcpi_client_methods, or -1 */
+    int rounds;                             /* how often more input was needed; listen: requests under way */
+    bool said;                              /* in the done list: text is the sentence */
     bool progress, quiet;                   /* quiet: ours, not the program's */
     bool acked;                             /* listen: it has begun */
     bool fresh, hit;                        /* not from the cache; it is in there */
+    bool shown;                             /* ASK: on_ask has it, or had it */
+    struct mcpi_uris *uris;                 /* a legacy subscription: its URIs */
+    char *text; size_t cap, len[MCPI_PARTS];    /* the parts, if kept; ASK: see mcpi_ask_new */
+    struct mcpi_call *asked, *owner;        /* the open questions of a call; ASK: whose it is, NULL: a request */
+    size_t place;                           /* a request for one of a subscription's URIs: which */
+    mcpi_entry page;                        /* the id of a later page's request */
+    mcpi_named named;                       /* ASK, of a legacy server: its id */
+    int64_t end; int idle, max;             /* the last moment of all; in milliseconds, -1: none */
+    int status;                             /* in the done list: how it ended */
     unsigned changes;                       /* mcp_client.changes when it was sent */
     int log_level;                          /* 1 + place among mcpi_levels, or 0 */
     mcp_id listen;                          /* a request for a legacy subscription: what it is part of */
-    bool shown;                             /* ASK: on_ask has it, or had it */
     unsigned needs;                         /* ASK: MCPI_CAN_... */
-    int rounds;                             /* how often more input was needed; listen: requests under way */
-    struct mcpi_call *asked, *owner;        /* the open questions of a call; ASK: whose it is, NULL: a request */
     const mcp_json *item;                   /* ASK: what is to be shown, while the message is there */
-    int known;                              /* place among mcpi_client_methods, or -1 */
     mcpi_level *waiter;
     void (*on_progress)(double done, double total, const char *message, void *user);
     bool (*each)(const mcp_json *item, void *user);
@@ -17432,13 +17442,12 @@ typedef struct mcpi_call {
 #ifndef MCP_NO_VALIDATE
     const mcp_schema *output;
 #endif
-    char *text; size_t cap, len[MCPI_PARTS];    /* the parts, if kept; ASK: see mcpi_ask_new */
     int pages, lap, lap_len; uint64_t seen;     /* pages so far, and one that later ones are compared with */
-    struct mcpi_uris *uris; size_t place;   /* a legacy subscription: its URIs; a request for one of them: which */
     struct mcpi_call *next;                 /* in the pool, the done list, or a list of questions */
 } mcpi_call;
 
 struct mcp_client {
+    int64_t now;
     int busy, nest;                         /* entries that run; user callbacks that run */
     int status, last;                       /* why it ended; why the last send failed */
     mcpi_phase phase;
@@ -17449,15 +17458,23 @@ struct mcp_client {
     bool heard, refused, offered_again, probed_again;
     bool restart;                           /* the shutdown that runs is of the server alone: it is started again */
     bool restarted;                         /* it was, since it exited when it was asked server/discover */
-    int crashes;                            /* of a server that was ready once, in a row */
-    mcp_id before;                          /* ids up to this are of before the last crash */
-    bool bereft;                            /* ... and their calls have not been told */
+    bool bereft;                            /* calls of before the last crash have not been told */
     bool deaf;                              /* the server reads no more */
     bool closing;                           /* close or free was called: its end is no failure */
     bool told;                              /* on_ready was called */
     bool stop;                              /* a blocking call has its reply, in this frame: its turn ends */
     bool freed, shielded;
-    int64_t now, timer, start_end, probe_due, ready_at;
+    int crashes;                            /* of a server that was ready once, in a row */
+    int64_t timer, probe_due;
+    const mcp_json *info;
+    mcpi_stream st;
+    mcpi_slots slots;
+    mcp_writer scratch;
+    mcpi_entry probe, init;
+    mcp_arena arena, info_arena, fixed;     /* for one send; for info; for copies of what new was given */
+    mcp_stats stats;
+    int64_t start_end, ready_at;
+    mcp_id before;                          /* ids up to this are of before the last crash */
     size_t ask_bytes;                       /* that open_asks hold */
     size_t replies;                         /* bytes of answers queued since the queue was last empty */
     int64_t refusal;                        /* initialize was refused with this code */
@@ -17470,16 +17487,9 @@ struct mcp_client {
     unsigned changes, untold;               /* changes told by the server; bits of those to be told to the program */
     bool telling;
     mcpi_call *pool, *done, **done_end;
-    const mcp_json *info;
     const char *const *argv, *const *env;   /* these four are in `fixed` */
     const char *cwd;
     const char *meta; size_t meta_len;      /* what each modern request carries in _meta, a JSON object */
-    mcpi_stream st;
-    mcpi_slots slots;
-    mcpi_entry probe, init;
-    mcp_writer scratch;
-    mcp_arena arena, info_arena, fixed;     /* for one send; for info; for copies of what new was given */
-    mcp_stats stats;
 #ifndef MCP_NO_POSIX
     mcpi_child child;
     bool child_gone;                        /* it has exited; perhaps not reaped yet */
