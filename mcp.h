@@ -4485,19 +4485,19 @@ typedef struct mcpi_frame {
 } mcpi_frame;
 
 typedef struct mcpi_stream {
-    mcp_allocator alloc;
-    mcp_io io;
-    size_t max_message, max_queue;
     mcpi_frame *in, *spare;
-    mcp_writer out; size_t sent;            /* queue: [sent, out.len) of out.buf */
-    size_t mark;                            /* where the message that is being written begins */
-    unsigned calm;
     bool open, eof, broken, oversize;       /* oversize: dropping up to the next line feed */
     bool gone;                              /* broken, since the peer has closed its end */
     bool may_read, may_write;               /* poll said so, or there is no poll */
-    int fd_at, fd_count;                    /* where pollfds put this stream's entries */
-    bool fd_left;                           /* there was no room for all of them */
+    bool fd_left;                           /* there was no room for all of pollfds' entries */
+    int fd_at, fd_count;                    /* where those are */
+    mcp_writer out; size_t sent;            /* queue: [sent, out.len) of out.buf */
+    size_t mark;                            /* where the message that is being written begins */
+    unsigned calm;
+    size_t max_message, max_queue;
     mcp_stats *stats;
+    mcp_allocator alloc;
+    mcp_io io;
 } mcpi_stream;
 
 static void mcpi_frame_free(mcpi_stream *st, mcpi_frame *f)
@@ -4735,6 +4735,28 @@ static mcp_writer *mcpi_stream_begin(mcpi_stream *st)
     w->status = MCP_OK;
     w->depth = 0;
     w->comma = w->done = false;
+    return w;
+}
+
+/* Begins a message; id NULL: a notification. */
+static void mcpi_put_envelope(mcp_writer *w, const mcp_json *id)
+{
+    if (w->comma) mcpi_put_char(w, ',');
+    w->done = true;
+    if (!mcpi_put_open(w, true)) return;
+    if (id) {
+        MCPI_PUT_LITERAL(w, "\"jsonrpc\":\"2.0\",\"id\":");
+        mcpi_put_scalar(w, id, true);
+    } else MCPI_PUT_LITERAL(w, "\"jsonrpc\":\"2.0\"");
+    w->comma = true;
+}
+
+static mcp_writer *mcpi_note_begin(mcpi_stream *st, const char *method)
+{
+    mcp_writer *w = mcpi_stream_begin(st);
+    mcpi_put_envelope(w, NULL);
+    mcp_put_str(w, "method", method);
+    mcp_put_object(w, "params");
     return w;
 }
 
@@ -12851,33 +12873,38 @@ typedef struct mcpi_asks {
     unsigned char key[32]; bool keyed;      /* random, unless the program has a key */
 } mcpi_asks;
 
+/* In the large structs of this file what is used most stands first: machine code reaches 128 bytes with a shorter
+   offset. */
 struct mcp_req {
     mcpi_item item;                         /* in the server's table, once deferred */
-    mcpi_named key;                         /* in the peer's map, once deferred: the id's text */
     mcp_server *s;
     mcp_conn *conn;
-    mcpi_stream *stream;                    /* where its answer and all its notifications go */
-    mcpi_batch *batch;
-    mcp_req *outer;                         /* running: whose handler this one interrupted; free: the next one */
-    mcpi_feature *feature;                      /* what was called, if it is one of the registry's */
-    const mcpi_method *call;
-    mcpi_var *vars;
-    mcpi_sub *subs;                         /* of a listen */
     mcpi_talk *talk;                        /* NULL: it never asked */
-    const char *method, *protocol;
-    const mcp_json *id, *params, *name, *args, *meta, *token, *client, *caps;
+    mcpi_feature *feature;                  /* what was called, if it is one of the registry's */
+    const char *method;
+    const mcp_json *id, *params;
+    mcpi_stream *stream;                    /* where its answer and all its notifications go */
     bool modern, notification, running, deferred, answered, cancelled, listen;
     bool copied;                            /* what it points at is in its own arena */
     bool waits;                             /* deferred, until questions are answered */
     bool heard;                             /* deferred: its cancel has been seen, but is still to be handled */
     bool begun, content, structured, progressed, assistant;
+    mcpi_batch *batch;
+    const mcp_json *args;
+    mcp_writer w, extra;                    /* the result object; structuredContent */
+    mcp_arena arena;                        /* what a deferred request keeps; scratch for results given as text */
+    mcpi_named key;                         /* in the peer's map, once deferred: the id's text */
+    mcp_req *outer;                         /* running: whose handler this one interrupted; free: the next one */
+    const mcpi_method *call;
+    mcpi_var *vars;
+    mcpi_sub *subs;                         /* of a listen */
+    const char *protocol;
+    const mcp_json *name, *meta, *token, *client, *caps;
     int ttl_ms, scope;                      /* caching hints; ttl_ms -1: the server's */
     unsigned calm;                          /* answers since the result buffer was last needed in full */
     unsigned filter;                        /* listen: MCP_LIST_... asked for and agreed */
     int log_level;                          /* -1: none */
     double progress;
-    mcp_writer w, extra;                    /* the result object; structuredContent */
-    mcp_arena arena;                        /* what a deferred request keeps; scratch for results given as text */
     void (*on_cancel)(mcp_server *s, mcp_id id, void *arg);
     void *on_cancel_arg;
 };
@@ -12885,19 +12912,19 @@ struct mcp_req {
 struct mcp_conn {
     mcp_conn *next;
     mcp_server *s;
-    mcpi_stream st;
-    char *principal;
-    mcpi_map inflight;                      /* deferred requests by the client's id */
-    int handlers;                           /* that run */
     const char *version;                    /* legacy: what initialize negotiated */
-    mcp_arena session;                      /* ... and what the client said of itself there */
-    const mcp_json *client, *caps;
+    const mcp_json *client, *caps;          /* ... and what the client said of itself there */
     int log_level;
+    int handlers;                           /* that run */
     bool initialized, dead, draining;
-    mcpi_map subs;                          /* legacy: by URI */
-    size_t sub_count;                       /* with those of its listens */
     unsigned missed;                        /* MCP_LIST_... whose changes are still to be told; MCPI_MISSED_URIS */
     int64_t drain_until, drain_end;         /* gives up when nothing moved until then; gives up anyway */
+    mcpi_map inflight;                      /* deferred requests by the client's id */
+    mcpi_stream st;
+    mcp_arena session;                      /* holds client and caps */
+    char *principal;
+    mcpi_map subs;                          /* legacy: by URI */
+    size_t sub_count;                       /* with those of its listens */
 };
 
 typedef struct mcpi_timer {
@@ -12909,7 +12936,7 @@ typedef struct mcpi_timer {
 
 struct mcp_server {
     mcp_allocator alloc;
-    int64_t now, peeked;
+    int64_t now;
     int nest, pumps;                        /* callbacks that run; entries that run */
     int status, end;                        /* the first mistake; how the main stream ended */
     bool stopping, ended, freed, must_poll, shielded;
@@ -12917,9 +12944,11 @@ struct mcp_server {
     unsigned changed;                       /* MCP_LIST_... */
     mcp_conn *conns, *main;
     mcp_req *spare, *running;
+    mcpi_asks *asks;                        /* NULL: nothing was ever asked */
     mcpi_timer *spare_timer;
     mcpi_list lists[MCPI_KINDS];
     uint64_t seq;
+    int64_t peeked;
 
     char *info, *instructions;              /* Implementation as JSON; plain text */
     char *meta; size_t meta_len;            /* {"io.modelcontextprotocol/serverInfo":{...}} */
@@ -12932,7 +12961,6 @@ struct mcp_server {
     mcpi_map methods, watches;
     mcpi_watch *updates;                    /* watches whose change is to be told */
     mcpi_slots deferred, timers;
-    mcpi_asks *asks;                        /* NULL: nothing was ever asked */
     char *state_key;
     mcp_stats stats;
 #ifndef MCP_NO_POSIX
@@ -13127,30 +13155,9 @@ static int mcpi_conn_broke(mcp_conn *c, int status)
     return status;
 }
 
-static void mcpi_put_envelope(mcp_writer *w, const mcp_json *id)
-{
-    if (w->comma) mcpi_put_char(w, ',');
-    w->done = true;
-    if (!mcpi_put_open(w, true)) return;
-    if (id) {
-        MCPI_PUT_LITERAL(w, "\"jsonrpc\":\"2.0\",\"id\":");
-        mcpi_put_scalar(w, id, true);
-    } else MCPI_PUT_LITERAL(w, "\"jsonrpc\":\"2.0\"");
-    w->comma = true;
-}
-
 static void mcpi_put_empty(mcp_writer *w, const char *key)
 {
     mcpi_put_splice(w, key, "{}", 2);
-}
-
-static mcp_writer *mcpi_note_begin(mcpi_stream *st, const char *method)
-{
-    mcp_writer *w = mcpi_stream_begin(st);
-    mcpi_put_envelope(w, NULL);
-    mcp_put_str(w, "method", method);
-    mcp_put_object(w, "params");
-    return w;
 }
 
 /* The message that was written goes out. */
@@ -17347,23 +17354,27 @@ typedef struct mcpi_level {                 /* a blocking call at one nesting le
 /* A request of ours, or (ASK) a question of the server's that is open. */
 typedef struct mcpi_call {
     mcpi_entry head;                        /* the user's id, and the deadline */
-    mcpi_entry page;                        /* the id of a later page's request */
-    mcpi_named named;                       /* ASK, of a legacy server: its id */
     mcp_id id, wire;                        /* the user's id; what an answer has to carry now, 0: nothing */
-    int64_t end; int idle, max;             /* the last moment of all; in milliseconds, -1: none */
-    int status; bool said;                  /* in the done list: how it ended, and that text is the sentence */
+    int known;                              /* place among mcpi_client_methods, or -1 */
+    int rounds;                             /* how often more input was needed; listen: requests under way */
+    bool said;                              /* in the done list: text is the sentence */
     bool progress, quiet;                   /* quiet: ours, not the program's */
     bool acked;                             /* listen: it has begun */
     bool fresh, hit;                        /* not from the cache; it is in there */
+    bool shown;                             /* ASK: on_ask has it, or had it */
+    struct mcpi_uris *uris;                 /* a legacy subscription: its URIs */
+    char *text; size_t cap, len[MCPI_PARTS];    /* the parts, if kept; ASK: see mcpi_ask_new */
+    struct mcpi_call *asked, *owner;        /* the open questions of a call; ASK: whose it is, NULL: a request */
+    size_t place;                           /* a request for one of a subscription's URIs: which */
+    mcpi_entry page;                        /* the id of a later page's request */
+    mcpi_named named;                       /* ASK, of a legacy server: its id */
+    int64_t end; int idle, max;             /* the last moment of all; in milliseconds, -1: none */
+    int status;                             /* in the done list: how it ended */
     unsigned changes;                       /* mcp_client.changes when it was sent */
     int log_level;                          /* 1 + place among mcpi_levels, or 0 */
     mcp_id listen;                          /* a request for a legacy subscription: what it is part of */
-    bool shown;                             /* ASK: on_ask has it, or had it */
     unsigned needs;                         /* ASK: MCPI_CAN_... */
-    int rounds;                             /* how often more input was needed; listen: requests under way */
-    struct mcpi_call *asked, *owner;        /* the open questions of a call; ASK: whose it is, NULL: a request */
     const mcp_json *item;                   /* ASK: what is to be shown, while the message is there */
-    int known;                              /* place among mcpi_client_methods, or -1 */
     mcpi_level *waiter;
     void (*on_progress)(double done, double total, const char *message, void *user);
     bool (*each)(const mcp_json *item, void *user);
@@ -17372,13 +17383,12 @@ typedef struct mcpi_call {
 #ifndef MCP_NO_VALIDATE
     const mcp_schema *output;
 #endif
-    char *text; size_t cap, len[MCPI_PARTS];    /* the parts, if kept; ASK: see mcpi_ask_new */
     int pages, lap, lap_len; uint64_t seen;     /* pages so far, and one that later ones are compared with */
-    struct mcpi_uris *uris; size_t place;   /* a legacy subscription: its URIs; a request for one of them: which */
     struct mcpi_call *next;                 /* in the pool, the done list, or a list of questions */
 } mcpi_call;
 
 struct mcp_client {
+    int64_t now;
     int busy, nest;                         /* entries that run; user callbacks that run */
     int status, last;                       /* why it ended; why the last send failed */
     mcpi_phase phase;
@@ -17389,15 +17399,23 @@ struct mcp_client {
     bool heard, refused, offered_again, probed_again;
     bool restart;                           /* the shutdown that runs is of the server alone: it is started again */
     bool restarted;                         /* it was, since it exited when it was asked server/discover */
-    int crashes;                            /* of a server that was ready once, in a row */
-    mcp_id before;                          /* ids up to this are of before the last crash */
-    bool bereft;                            /* ... and their calls have not been told */
+    bool bereft;                            /* calls of before the last crash have not been told */
     bool deaf;                              /* the server reads no more */
     bool closing;                           /* close or free was called: its end is no failure */
     bool told;                              /* on_ready was called */
     bool stop;                              /* a blocking call has its reply, in this frame: its turn ends */
     bool freed, shielded;
-    int64_t now, timer, start_end, probe_due, ready_at;
+    int crashes;                            /* of a server that was ready once, in a row */
+    int64_t timer, probe_due;
+    const mcp_json *info;
+    mcpi_stream st;
+    mcpi_slots slots;
+    mcp_writer scratch;
+    mcpi_entry probe, init;
+    mcp_arena arena, info_arena, fixed;     /* for one send; for info; for copies of what new was given */
+    mcp_stats stats;
+    int64_t start_end, ready_at;
+    mcp_id before;                          /* ids up to this are of before the last crash */
     size_t ask_bytes;                       /* that open_asks hold */
     size_t replies;                         /* bytes of answers queued since the queue was last empty */
     int64_t refusal;                        /* initialize was refused with this code */
@@ -17410,16 +17428,9 @@ struct mcp_client {
     unsigned changes, untold;               /* changes told by the server; bits of those to be told to the program */
     bool telling;
     mcpi_call *pool, *done, **done_end;
-    const mcp_json *info;
     const char *const *argv, *const *env;   /* these four are in `fixed` */
     const char *cwd;
     const char *meta; size_t meta_len;      /* what each modern request carries in _meta, a JSON object */
-    mcpi_stream st;
-    mcpi_slots slots;
-    mcpi_entry probe, init;
-    mcp_writer scratch;
-    mcp_arena arena, info_arena, fixed;     /* for one send; for info; for copies of what new was given */
-    mcp_stats stats;
 #ifndef MCP_NO_POSIX
     mcpi_child child;
     bool child_gone;                        /* it has exited; perhaps not reaped yet */
@@ -17490,6 +17501,24 @@ static int64_t mcpi_client_clock(const mcp_client *c)
     if (c->freed || !c->d.now_ms) return mcpi_clock_ms();   /* free must not hang on a clock that stands */
 #endif
     return c->d.now_ms ? c->d.now_ms(c->d.user) : 0;
+}
+
+/* The handshake is over, or will never be. */
+static void mcpi_client_tell_ready(mcp_client *c, int status)
+{
+    c->told = true;
+    if (!c->d.on_ready) return;
+    c->nest++;
+    c->d.on_ready(c, status, c->d.user);
+    c->nest--;
+}
+
+static void mcpi_client_tell_note(mcp_client *c, const char *method, const mcp_json *params)
+{
+    if (!c->d.on_notify || c->freed) return;
+    c->nest++;
+    c->d.on_notify(c, method, params, c->d.user);
+    c->nest--;
 }
 
 static int64_t mcpi_after(int64_t now, int ms)
@@ -17780,6 +17809,17 @@ static int mcpi_client_end(mcp_client *c)
     return MCP_OK;
 }
 
+/* The parts of a request of our own: the method, in quotes, and what an object has inside (NULL: nothing). */
+static void mcpi_parts_init(mcpi_parts *p, const char *method, const mcp_writer *params)
+{
+    memset(p, 0, sizeof *p);
+    p->at[MCPI_PART_METHOD] = method;
+    p->len[MCPI_PART_METHOD] = strlen(method);
+    if (!params) return;
+    p->at[MCPI_PART_PARAMS] = params->buf + 1;
+    p->len[MCPI_PART_PARAMS] = params->len - 2;
+}
+
 /* Queues a request. */
 static int mcpi_client_put(mcp_client *c, mcp_id id, const mcpi_parts *p, bool modern, bool progress, int level)
 {
@@ -17984,6 +18024,14 @@ static void mcpi_client_clear(mcp_client *c)
     if (c->arena.total > MCPI_KEEP) mcp_arena_free(&c->arena);
 }
 
+/* A value as text in scratch, numbers as they came. NULL: no memory. */
+static const char *mcpi_client_text(mcp_client *c, const mcp_json *v, size_t *n)
+{
+    mcpi_client_clear(c);
+    mcpi_put_lexeme(&c->scratch, NULL, v);
+    return mcp_writer_text(&c->scratch, n);
+}
+
 /* Keeps the parts for later: they are sent when the client is ready, or again for each page. */
 static bool mcpi_call_keep(mcp_client *c, mcpi_call *k, const mcpi_parts *p)
 {
@@ -18004,6 +18052,22 @@ static void mcpi_call_parts(const mcpi_call *k, mcpi_parts *p)
         p->at[i] = k->text + n;
         p->len[i] = k->len[i];
     }
+}
+
+/* Makes a value (NULL: nothing) one of the parts that are kept. Those behind it were of an earlier round, and go. */
+static int mcpi_call_set(mcp_client *c, mcpi_call *k, int part, const mcp_json *v)
+{
+    const char *s;
+    size_t n, at = 0;
+    int i;
+    for (i = 0; i < part; i++) at += k->len[i];
+    for (; i < MCPI_PARTS; i++) k->len[i] = 0;
+    if (!v) return MCP_OK;
+    s = mcpi_client_text(c, v, &n);
+    if (!s || !mcpi_grow(&c->d.alloc, &k->text, &k->cap, at + n, 0)) return MCP_ERR_MEMORY;
+    memcpy(k->text + at, s, n);
+    k->len[part] = n;
+    return MCP_OK;
 }
 
 /* -- kept results ------------------------------------------------------------------------------------------------ */
@@ -18110,9 +18174,7 @@ static void mcpi_kept_add(mcp_client *c, const mcpi_call *k, const mcp_json *res
     mcpi_call_parts(k, &p);
     at = mcpi_kept_find(c, k->known, &p);
     if (*at) mcpi_kept_drop(c, at);
-    mcpi_client_clear(c);
-    mcp_put_json(&c->scratch, NULL, result);
-    s = mcp_writer_text(&c->scratch, &n);
+    s = mcpi_client_text(c, result, &n);
     size = sizeof *e + p.len[MCPI_PART_PARAMS] + p.len[MCPI_PART_CURSOR] + n;
     if (!s || size > c->d.cache_bytes || !(e = (mcpi_kept *)mcpi_alloc(&c->d.alloc, size))) return;
     while (c->kept_bytes + size > c->d.cache_bytes) mcpi_kept_evict(c, c->kept_old);
@@ -18142,9 +18204,7 @@ static void mcpi_kept_change(mcp_client *c, int change, const mcp_json *params)
     if (change != MCPI_UPDATED) mcpi_kept_forget(c, MCPI_METHOD_LISTS + change - MCPI_CHANGED, NULL);
     if (change == MCPI_CHANGED + (int)MCPI_RESOURCES) mcpi_kept_forget(c, MCPI_METHOD_LISTS + (int)MCPI_TEMPLATES, NULL);
     if (change != MCPI_UPDATED) return;
-    mcpi_client_clear(c);
-    mcp_put_json(&c->scratch, NULL, mcp_json_get(params, "uri"));
-    uri = mcp_writer_text(&c->scratch, NULL);
+    uri = mcpi_client_text(c, mcp_json_get(params, "uri"), NULL);
     mcpi_kept_forget(c, MCPI_METHOD_READ, uri);         /* without memory for the URI, all of them */
 }
 
@@ -18280,11 +18340,7 @@ static void mcpi_client_cancelled(mcp_client *c, mcp_id wire, const char *reason
 {
     mcp_writer *w;
     if (!wire || c->phase != MCPI_PHASE_READY) return;
-    w = mcpi_stream_begin(&c->st);
-    mcp_put_object(w, NULL);
-    mcp_put_str(w, "jsonrpc", "2.0");
-    mcp_put_str(w, "method", "notifications/cancelled");
-    mcp_put_object(w, "params");
+    w = mcpi_note_begin(&c->st, "notifications/cancelled");
     mcp_put_uint(w, "requestId", wire);
     if (reason) mcp_put_str(w, "reason", reason);
     mcp_put_end(w);
@@ -18319,7 +18375,6 @@ static int mcpi_client_quiet(mcp_client *c, const char *method, const char *key,
     mcp_writer w;
     int status = MCP_ERR_MEMORY;
     if (!k) return status;
-    memset(&p, 0, sizeof p);
     k->idle = k->max = c->d.timeout_ms;
     k->known = -1;
     k->quiet = true;
@@ -18330,10 +18385,7 @@ static int mcpi_client_quiet(mcp_client *c, const char *method, const char *key,
     mcp_put_strn(&w, key, value, n);
     mcp_put_end(&w);
     if (mcp_writer_status(&w) == MCP_OK) {
-        p.at[MCPI_PART_METHOD] = method;
-        p.len[MCPI_PART_METHOD] = strlen(method);
-        p.at[MCPI_PART_PARAMS] = w.buf + 1;
-        p.len[MCPI_PART_PARAMS] = w.len - 2;
+        mcpi_parts_init(&p, method, &w);
         status = mcpi_slots_add(&c->slots, &k->head.item, MCP_NEVER);
         k->id = k->head.item.id;
         if (status == MCP_OK && !mcpi_call_keep(c, k, &p)) status = MCP_ERR_MEMORY;
@@ -18643,7 +18695,7 @@ static mcpi_call *mcpi_ask_new(mcp_client *c, const char *id, size_t n, const mc
         const mcp_json *v = mcp_json_get(params, i == 1 ? "requestedSchema" : "elicitationId");
         size_t before = w.len;
         w.comma = w.done = false;
-        if (v && needs == (i == 1 ? MCPI_CAN_FORM : MCPI_CAN_URL)) mcp_put_json(&w, NULL, v);
+        if (v && needs == (i == 1 ? MCPI_CAN_FORM : MCPI_CAN_URL)) mcpi_put_lexeme(&w, NULL, v);
         q->len[i] = w.len - before;
     }
     q->text = w.buf;
@@ -18723,28 +18775,25 @@ static void mcpi_ask_end(mcp_client *c, mcpi_call *q, int status, const char *re
     mcpi_ask_free(c, q);
 }
 
-/* Writes the result of an elicitation as it goes out, action first. MCP_OK, or a status with its sentence. */
-static int mcpi_put_elicited(mcp_client *c, mcp_writer *w, const mcp_json *schema, const mcp_json *answer, bool form)
+/* Writes the result of an elicitation as it goes out, action first. NULL, or what is wrong with it. */
+static const char *mcpi_put_elicited(mcp_writer *w, const mcp_json *schema, const mcp_json *answer, bool form,
+                                     char *why, size_t size)
 {
     const mcp_json *action = mcp_json_get(answer, "action"), *content = mcp_json_get(answer, "content"), *v;
     bool accept = !action || mcpi_is(action, "accept");
-    char why[160];
-    why[0] = 0;
+    if (!accept && !mcpi_is(action, "decline") && !mcpi_is(action, "cancel"))
+        return "action is not accept, decline or cancel";
     mcp_put_object(w, NULL);
     mcp_put_str(w, "action", accept ? "accept" : mcp_json_str(action, NULL));
-    if (!accept && !mcpi_is(action, "decline") && !mcpi_is(action, "cancel"))
-        (void)mcpi_say(why, sizeof why, "action is not accept, decline or cancel");
     for (v = mcp_json_first(answer); v; v = mcp_json_next(v))
         if (v != action && v != content) mcp_put_json(w, mcp_json_key(v), v);
     if (accept && form && (content || schema)) {
         mcp_put_object(w, "content");
-        if (!mcpi_put_form(w, schema, content, why, sizeof why))
-            return mcpi_client_say(c, MCP_ERR_ARGUMENT, "the answer does not fit the question: %s", why);
+        if (!mcpi_put_form(w, schema, content, why, size)) return why;
         mcp_put_end(w);
     }
     mcp_put_end(w);
-    if (why[0]) return mcpi_client_say(c, MCP_ERR_ARGUMENT, "the answer does not fit the question: %s", why);
-    return w->status == MCP_OK ? MCP_OK : mcpi_client_say_status(c, w->status);
+    return NULL;
 }
 
 static bool mcpi_has_str(const mcp_json *v, const char *key)
@@ -18802,20 +18851,23 @@ static int mcpi_ask_answer(mcp_client *c, mcpi_call *q, int status, const char *
 {
     mcp_writer w;
     mcp_arena a;
+    char why[160];
     int rc = MCP_OK;
     mcp_writer_init(&w, &c->d.alloc, 0);
     mcp_arena_init(&a, &c->d.alloc, 0);
     if (status == MCP_OK && q->needs) {
         const mcp_json *answer = mcp_json_parse(&a, result, len, NULL);
         const mcp_json *schema = q->len[1] ? mcp_json_parse(&a, q->text + q->len[0], q->len[1], NULL) : NULL;
-        const char *fault = q->needs & MCPI_CAN_SAMPLE ? mcpi_sampled_fault(answer, c->version)
-                          : q->needs & MCPI_CAN_ROOTS ? mcpi_roots_fault(answer) : NULL;
-        if (!answer || !schema == (q->len[1] != 0)) rc = mcpi_client_say_status(c, MCP_ERR_MEMORY);
-        else if (fault) rc = mcpi_client_say(c, MCP_ERR_ARGUMENT, "the answer does not fit the question: %s", fault);
-        else if (q->needs & MCPI_CAN_ELICIT) {
-            rc = mcpi_put_elicited(c, &w, schema, answer, (q->needs & MCPI_CAN_FORM) != 0);
-            if (rc == MCP_OK && !(result = mcp_writer_text(&w, &len))) rc = mcpi_client_say_status(c, MCP_ERR_MEMORY);
-        }
+        const char *fault = NULL;
+        bool elicit = (q->needs & MCPI_CAN_ELICIT) != 0, there = answer && !schema == !q->len[1];
+        if (!there) w.status = MCP_ERR_MEMORY;
+        else if (elicit)
+            fault = mcpi_put_elicited(&w, schema, answer, (q->needs & MCPI_CAN_FORM) != 0, why, sizeof why);
+        else if (q->needs & MCPI_CAN_SAMPLE) fault = mcpi_sampled_fault(answer, c->version);
+        else if (q->needs & MCPI_CAN_ROOTS) fault = mcpi_roots_fault(answer);
+        if (fault) rc = mcpi_client_say(c, MCP_ERR_ARGUMENT, "the answer does not fit the question: %s", fault);
+        else if (w.status != MCP_OK) rc = mcpi_client_say_status(c, w.status);
+        else if (elicit) result = mcp_writer_text(&w, &len);
     }
     if (rc == MCP_OK) mcpi_ask_end(c, q, status, result, len);
     mcp_writer_free(&w);
@@ -18867,23 +18919,6 @@ static void mcpi_client_ask(mcp_client *c, mcpi_call *q, const char *method, con
    visit before the call can work.
    https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/mrtr
    https://modelcontextprotocol.io/specification/2025-11-25/client/elicitation#url-elicitation-required-error */
-
-/* Its state: NULL, none. Answers of an earlier round are gone. */
-static int mcpi_input_state(mcp_client *c, mcpi_call *k, const mcp_json *state)
-{
-    const char *s;
-    size_t i, n = 0, at = 0;
-    for (i = 0; i < MCPI_PART_STATE; i++) at += k->len[i];
-    k->len[MCPI_PART_STATE] = k->len[MCPI_PART_INPUT] = 0;
-    if (!state) return MCP_OK;
-    mcpi_client_clear(c);
-    mcpi_put_lexeme(&c->scratch, NULL, state);
-    s = mcp_writer_text(&c->scratch, &n);
-    if (!s || !mcpi_grow(&c->d.alloc, &k->text, &k->cap, at + n, 0)) return MCP_ERR_MEMORY;
-    memcpy(k->text + at, s, n);
-    k->len[MCPI_PART_STATE] = n;
-    return MCP_OK;
-}
 
 /* One thing that is asked for: its method and params. -32042 lists the params alone. */
 static const char *mcpi_input_method(const mcp_json *item, bool bare, const mcp_json **params)
@@ -18954,7 +18989,7 @@ static int mcpi_call_input(mcp_client *c, mcpi_call *k, const mcp_json *list, co
     status = mcpi_input_check(c, list, bare, why);
     if (status != MCP_OK) return status;
     *why = NULL;
-    status = mcpi_input_state(c, k, state);
+    status = mcpi_call_set(c, k, MCPI_PART_STATE, state);
     if (status == MCP_OK && !mcpi_input_open(c, k, list, bare)) status = MCP_ERR_MEMORY;
     if (status == MCP_OK && !k->asked) status = mcpi_call_again(c, k);
     if (status != MCP_OK) return status;
@@ -18974,11 +19009,8 @@ static int mcpi_call_input(mcp_client *c, mcpi_call *k, const mcp_json *list, co
 static void mcpi_client_completed(mcp_client *c, const mcp_json *params)
 {
     size_t from = 0, n;
-    const char *id;
+    const char *id = mcpi_client_text(c, mcp_json_get(params, "elicitationId"), &n);
     mcpi_entry *e;
-    mcpi_client_clear(c);
-    mcp_put_json(&c->scratch, NULL, mcp_json_get(params, "elicitationId"));
-    id = mcp_writer_text(&c->scratch, &n);
     for (; id && (e = (mcpi_entry *)mcpi_slots_any(&c->slots, c->slots.last, &from)) != NULL; from++) {
         mcpi_call *q = e->call;
         if (e->kind != MCPI_ENTRY_ASK || !q->owner || !q->shown || q->len[2] != n
@@ -18999,11 +19031,8 @@ static void mcpi_client_completed(mcp_client *c, const mcp_json *params)
 static uint64_t mcpi_client_hash(mcp_client *c, const mcp_json *page)
 {
     uint64_t h = 14695981039346656037u;
-    const char *s;
     size_t n;
-    mcpi_client_clear(c);
-    mcp_put_json(&c->scratch, NULL, page);
-    s = mcp_writer_text(&c->scratch, &n);
+    const char *s = mcpi_client_text(c, page, &n);
     if (!s) return 0;
     while (n--) h = (h ^ (unsigned char)*s++) * 1099511628211u;
     return h ? h : 1;
@@ -19021,22 +19050,6 @@ static bool mcpi_call_circles(mcp_client *c, mcpi_call *k, const mcp_json *page)
         k->lap_len = k->lap_len ? 2 * k->lap_len : 1;
     }
     return false;
-}
-
-/* Asks for the next page: the same parts with another cursor, under a new id. */
-static int mcpi_call_next(mcp_client *c, mcpi_call *k, const mcp_json *cursor)
-{
-    const char *s;
-    size_t i, n, at = 0;
-    for (i = 0; i < MCPI_PART_CURSOR; i++) at += k->len[i];
-    mcpi_client_clear(c);
-    mcpi_put_lexeme(&c->scratch, NULL, cursor);
-    s = mcp_writer_text(&c->scratch, &n);
-    if (!s || !mcpi_grow(&c->d.alloc, &k->text, &k->cap, at + n, 0)) return MCP_ERR_MEMORY;
-    memcpy(k->text + at, s, n);
-    k->len[MCPI_PART_CURSOR] = n;
-    k->len[MCPI_PART_STATE] = k->len[MCPI_PART_INPUT] = 0;
-    return mcpi_call_again(c, k);
 }
 
 /* Where the items are: under the name the method is known for, else the first array. */
@@ -19079,7 +19092,10 @@ static bool mcpi_call_page(mcp_client *c, mcpi_call *k, const mcp_json *result)
         why = "nextCursor is not a string";
     } else if (++k->pages >= c->d.max_pages) why = "the list has too many pages";
     else if (mcpi_call_circles(c, k, result)) why = "the pages of the list repeat";
-    else status = mcpi_call_next(c, k, cursor);
+    else {                                  /* the same parts with another cursor, under a new id */
+        status = mcpi_call_set(c, k, MCPI_PART_CURSOR, cursor);
+        if (status == MCP_OK) status = mcpi_call_again(c, k);
+    }
     if (status != MCP_OK) mcpi_call_fail(c, k, status, why);
     return false;
 }
@@ -19211,22 +19227,17 @@ static void mcpi_client_hello(mcp_client *c, mcpi_entry *e, const mcpi_parts *p,
 
 static void mcpi_client_probe(mcp_client *c)
 {
-    static const char method[] = "\"server/discover\"";
     mcpi_parts p;
-    memset(&p, 0, sizeof p);
-    p.at[MCPI_PART_METHOD] = method;
-    p.len[MCPI_PART_METHOD] = sizeof method - 1;
+    mcpi_parts_init(&p, "\"server/discover\"", NULL);
     c->probe_due = c->d.era == MCP_ERA_MODERN ? MCP_NEVER : mcpi_after(c->now, c->d.probe_ms);
     mcpi_client_hello(c, &c->probe, &p, true);
 }
 
 static void mcpi_client_initialize(mcp_client *c)
 {
-    static const char method[] = "\"initialize\"";
     mcp_writer *w = &c->scratch;
     const mcp_json *meta;
     mcpi_parts p;
-    memset(&p, 0, sizeof p);
     mcpi_client_clear(c);
     c->probe_due = MCP_NEVER;
     meta = mcp_json_parse(&c->arena, c->meta, c->meta_len, NULL);
@@ -19236,10 +19247,7 @@ static void mcpi_client_initialize(mcp_client *c)
     mcp_put_json(w, "clientInfo", mcp_json_get(meta, "io.modelcontextprotocol/clientInfo"));
     mcp_put_end(w);
     if (!meta || mcp_writer_status(w) != MCP_OK) { mcpi_client_no_memory(c); return; }
-    p.at[MCPI_PART_METHOD] = method;
-    p.len[MCPI_PART_METHOD] = sizeof method - 1;
-    p.at[MCPI_PART_PARAMS] = w->buf + 1;
-    p.len[MCPI_PART_PARAMS] = w->len - 2;
+    mcpi_parts_init(&p, "\"initialize\"", w);
     mcpi_client_hello(c, &c->init, &p, false);
 }
 
@@ -19313,11 +19321,7 @@ static void mcpi_client_ready(mcp_client *c, int version, const mcp_json *result
     for (; (e = (mcpi_entry *)mcpi_slots_any(&c->slots, c->before, &from)) != NULL; from++) mcpi_client_resume(c, e);
     for (id = c->before + 1; id <= last; id++)
         if ((e = (mcpi_entry *)mcpi_slots_get(&c->slots, id)) != NULL) mcpi_client_resume(c, e);
-    c->told = true;
-    if (!c->d.on_ready) return;
-    c->nest++;
-    c->d.on_ready(c, MCP_OK, c->d.user);
-    c->nest--;
+    mcpi_client_tell_ready(c, MCP_OK);
 }
 
 /* server/discover was answered. Known modern errors come from a modern server; anything else that is not a
@@ -19421,12 +19425,30 @@ static void mcpi_client_start_tick(mcp_client *c)
 /* Legacy servers send requests too: for roots, for sampling, to ask the user. An id of theirs has nothing
    to do with ours, and is echoed with its own digits or characters. */
 
-/* A server's id as it has to be echoed, in scratch; NULL: no memory. */
-static const char *mcpi_client_lexeme(mcp_client *c, const mcp_json *id, size_t *n)
+/* The question that a request is, in the map under the request's id. NULL: none, and the error that says so. */
+static mcpi_call *mcpi_request_open(mcp_client *c, const mcp_msg *m, const char *id, size_t n, int *code,
+                                    const char **why)
 {
-    mcpi_client_clear(c);
-    mcpi_put_lexeme(&c->scratch, NULL, id);
-    return mcp_writer_text(&c->scratch, n);
+    unsigned needs = m->kind == MCP_MSG_BAD ? 0 : mcpi_ask_needs(m->method, m->params);
+    mcpi_call *q = NULL;
+    if (m->kind == MCP_MSG_BAD) { *code = m->code; *why = m->why; return NULL; }
+    if (!c->d.on_ask || mcpi_ask_is_unknown(c, needs)) { *code = MCPI_METHOD_NOT_FOUND; *why = "Method not found"; }
+    else if (needs & ~c->can) { *code = MCPI_INVALID_PARAMS; *why = "the client did not say that it can do this"; }
+    else if (mcpi_ask_find(c, id, n)) { *code = MCPI_INVALID_REQUEST; *why = "this id is in use"; }
+    else {
+        *code = MCPI_BUSY;
+        *why = "busy: too many requests are open";
+        if (c->open_asks < c->d.max_pending && c->ask_bytes <= c->d.max_message)
+            q = mcpi_ask_new(c, id, n, m->params, needs);
+    }
+    if (!q) return NULL;
+    q->named.name = q->text;
+    q->named.len = q->len[0];
+    if (mcpi_map_add(&c->d.alloc, &c->asks, &q->named)) return q;
+    *code = MCPI_INTERNAL_ERROR;
+    *why = mcp_strerror(MCP_ERR_MEMORY);
+    mcpi_call_free(c, q);
+    return NULL;
 }
 
 /* A request of the server's: the legacy era has them, at any time; in the modern era there is no such
@@ -19434,8 +19456,8 @@ static const char *mcpi_client_lexeme(mcp_client *c, const mcp_json *id, size_t 
 static void mcpi_client_request(mcp_client *c, const mcp_msg *m)
 {
     size_t n = 0;
-    const char *id;
-    unsigned needs;
+    const char *id, *why;
+    int code;
     mcpi_call *q;
     if (c->era == MCP_ERA_MODERN) {
         c->stats.bad++;
@@ -19447,36 +19469,14 @@ static void mcpi_client_request(mcp_client *c, const mcp_msg *m)
         mcpi_client_fail(c, MCP_ERR_PROTOCOL, "the server sends back what it is sent: it is no MCP server");
         return;
     }
-    id = mcpi_client_lexeme(c, m->id, &n);
+    id = mcpi_client_text(c, m->id, &n);
     if (!id) { mcpi_client_no_memory(c); return; }
-    if (m->kind == MCP_MSG_BAD) { mcpi_client_reply(c, id, n, NULL, 0, m->code, m->why); return; }
-    if (strcmp(m->method, "ping") == 0) { mcpi_client_reply(c, id, n, "{}", 2, 0, NULL); return; }
-    needs = mcpi_ask_needs(m->method, m->params);
-    if (!c->d.on_ask || mcpi_ask_is_unknown(c, needs)) {
-        mcpi_client_reply(c, id, n, NULL, 0, MCPI_METHOD_NOT_FOUND, "Method not found");
+    if (m->method && m->kind != MCP_MSG_BAD && strcmp(m->method, "ping") == 0) {
+        mcpi_client_reply(c, id, n, "{}", 2, 0, NULL);
         return;
     }
-    if (needs & ~c->can) {
-        mcpi_client_reply(c, id, n, NULL, 0, MCPI_INVALID_PARAMS, "the client did not say that it can do this");
-        return;
-    }
-    if (mcpi_ask_find(c, id, n)) {
-        mcpi_client_reply(c, id, n, NULL, 0, MCPI_INVALID_REQUEST, "this id is in use");
-        return;
-    }
-    q = c->open_asks < c->d.max_pending && c->ask_bytes <= c->d.max_message
-        ? mcpi_ask_new(c, id, n, m->params, needs) : NULL;
-    if (!q) {
-        mcpi_client_reply(c, id, n, NULL, 0, MCPI_BUSY, "busy: too many requests are open");
-        return;
-    }
-    q->named.name = q->text;
-    q->named.len = q->len[0];
-    if (!mcpi_map_add(&c->d.alloc, &c->asks, &q->named)) {
-        mcpi_client_reply(c, id, n, NULL, 0, MCPI_INTERNAL_ERROR, mcp_strerror(MCP_ERR_MEMORY));
-        mcpi_call_free(c, q);
-        return;
-    }
+    q = mcpi_request_open(c, m, id, n, &code, &why);
+    if (!q) { mcpi_client_reply(c, id, n, NULL, 0, code, why); return; }
     c->open_asks++;
     c->ask_bytes += mcpi_ask_bytes(q);
     mcpi_client_ask(c, q, m->method, m->params);
@@ -19513,7 +19513,7 @@ static void mcpi_client_taken_back(mcp_client *c, const mcp_json *id)
         if (r.result) mcpi_call_end(c, k, &r, true);
         else mcpi_call_fail(c, k, MCP_ERR_MEMORY, NULL);
     } else if (c->open_asks) {
-        const char *s = mcpi_is_id(id) ? mcpi_client_lexeme(c, id, &n) : NULL;
+        const char *s = mcpi_is_id(id) ? mcpi_client_text(c, id, &n) : NULL;
         mcpi_call *q = s ? mcpi_ask_find(c, s, n) : NULL;
         if (q) mcpi_ask_free(c, q);
         else c->stats.unknown++;
@@ -19567,10 +19567,7 @@ static void mcpi_client_notification(mcp_client *c, const mcp_msg *m)
         if (c->era == MCP_ERA_MODERN) return;               /* `ended` was told */
     }
     if (strcmp(m->method, "notifications/elicitation/complete") == 0) mcpi_client_completed(c, m->params);
-    if (!c->d.on_notify || c->freed) return;
-    c->nest++;
-    c->d.on_notify(c, m->method, m->params, c->d.user);
-    c->nest--;
+    mcpi_client_tell_note(c, m->method, m->params);
 }
 
 /* -- reading ----------------------------------------------------------------------------------------------------- */
@@ -20023,12 +20020,7 @@ static void mcpi_client_settle_all(mcp_client *c)
 {
     size_t from = 0;
     mcpi_entry *e;
-    if (!c->told) {
-        c->told = true;
-        c->nest++;
-        if (c->d.on_ready) c->d.on_ready(c, c->status, c->d.user);
-        c->nest--;
-    }
+    if (!c->told) mcpi_client_tell_ready(c, c->status);
     mcpi_client_settle_done(c);
     mcpi_entry_drop(c, &c->probe);
     mcpi_entry_drop(c, &c->init);
@@ -20083,12 +20075,8 @@ static void mcpi_client_tell(mcp_client *c)
     if (!what || c->telling || c->freed) return;
     c->untold = 0;
     c->telling = true;
-    for (i = MCPI_CHANGED; i < MCPI_UPDATED; i++) {
-        if (!(what >> i & 1) || !c->d.on_notify || c->freed) continue;
-        c->nest++;
-        c->d.on_notify(c, mcpi_word_at(mcpi_changes, i), NULL, c->d.user);
-        c->nest--;
-    }
+    for (i = MCPI_CHANGED; i < MCPI_UPDATED; i++)
+        if (what >> i & 1) mcpi_client_tell_note(c, mcpi_word_at(mcpi_changes, i), NULL);
     c->telling = false;
 }
 
@@ -20436,8 +20424,7 @@ int mcp_client_notify(mcp_client *c, const char *method, const char *params)
     if (mcpi_client_is_full(c)) return MCP_ERR_LIMIT;
     mcpi_client_clear(c);
     w = mcpi_stream_begin(&c->st);
-    mcp_put_object(w, NULL);
-    mcp_put_str(w, "jsonrpc", "2.0");
+    mcpi_put_envelope(w, NULL);
     mcp_put_str(w, "method", method);
     if (params && !mcpi_client_raw(c, w, "params", "params", params)) {
         w->status = MCP_ERR_ARGUMENT;
