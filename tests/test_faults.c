@@ -154,6 +154,13 @@ static bool duplicates(int fd, int what, ...)
 #include "mcp.h"
 #include "test.h"
 
+/* Deadlines where everything is slower: SCALE times as long. */
+static int scaled(int ms)
+{
+    const char *by = getenv("SCALE");
+    return by && atoi(by) > 0 ? ms * atoi(by) : ms;
+}
+
 /* An allocator that can fail, and knows what it has given out. It is told the truth about sizes, or says so. */
 static struct { size_t live; int wrong; } memory;
 
@@ -822,9 +829,9 @@ static void use_client(mcp_client_desc *d)
     d->name = "faults";
     d->version = "1";
     d->capabilities = MCP_JSON({"roots": {}});
-    d->timeout_ms = 1500;
-    d->start_timeout_ms = 3000;
-    d->probe_ms = 1000;
+    d->timeout_ms = scaled(1500);
+    d->start_timeout_ms = scaled(3000);
+    d->probe_ms = scaled(1000);
     d->grace_ms = 50;
     d->on_ready = on_ready;
     d->on_ask = on_ask;
@@ -1066,9 +1073,9 @@ static void asked_of(bool legacy)
     d.capabilities = MCP_JSON({"roots": {}, "elicitation": {}});
     d.io.read = script_read;
     d.io.write = script_write;
-    d.timeout_ms = 300;
-    d.start_timeout_ms = 500;
-    d.probe_ms = 200;
+    d.timeout_ms = scaled(300);
+    d.start_timeout_ms = scaled(500);
+    d.probe_ms = scaled(200);
     d.on_ready = on_ready;
     d.on_ask = on_script_ask;
     d.on_notify = on_script_note;

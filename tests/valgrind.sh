@@ -13,7 +13,7 @@ memcheck()
     alone "$1" && shared=''
     # shellcheck disable=SC2086
     $CC -std=c99 -g -O1 $CPPFLAGS -I. -o "$program" "$1" $shared $LDFLAGS -lpthread $LDLIBS || return
-    UNDER_VALGRIND=1 valgrind --log-file="$work/$name.%p" --error-exitcode=99 --leak-check=full --track-fds=yes "$program" >"$work/$name.said" 2>&1 &
+    SCALE=5 UNDER_VALGRIND=1 valgrind --log-file="$work/$name.%p" --error-exitcode=99 --leak-check=full --track-fds=yes "$program" >"$work/$name.said" 2>&1 &
     pid=$!
     wait $pid && ! sed -n '/Open .*descriptor\|Open .*socket/,/^==[0-9]*== *$/p' "$work/$name.$pid" | grep -q ' at 0x' && return
     tail -n 15 "$work/$name.said"
