@@ -7538,7 +7538,7 @@ static bool mcpi_next(mcpi_checker *k, mcpi_visit *f)
     case MCPI_KW_ANY: case MCPI_KW_ONE:
         return mcpi_next_alternative(k, f, r);
     case MCPI_KW_LEFT_ITEMS: case MCPI_KW_LEFT_MEMBERS:
-        if (!f->ok) return false;           /* what was evaluated is known only when nothing went wrong before */
+        if (!f->ok && !f->i) return false;  /* what was evaluated is known only when nothing went wrong before */
         do if (!mcpi_step(k, f)) return false; while (mcpi_bit(f->marks, f->i - 1) && k->work.status == MCP_OK);
         mcpi_evaluated(f);
         return mcpi_next_child(k, f, r->sub, r->src);
@@ -7833,7 +7833,7 @@ static void mcpi_say_alternatives(mcpi_said *t, const mcpi_visit *f, const mcpi_
         for (begin = t->len, i = 0; i < r->n; i++)
             if (f->weights && f->weights[i] == 0) {
                 if (!mcpi_say_between(t, begin, ", ")) return;
-                mcpi_say_number(t, i, false);
+                mcpi_say_number(t, i + 1, false);
             }
         return;
     }
@@ -7993,7 +7993,7 @@ static void mcpi_weigh(mcpi_checker *k, const mcpi_visit *f, int op)
 {
     uint32_t w = mcpi_kind_of(k, f, k->weighed, op);
     if (k->weight >= MCPI_STRANGER) return;
-    if (!w && k->weight % MCPI_OTHER_KIND < MCPI_OTHER_KIND - 5) w = op == MCPI_KW_REQUIRED ? 2 : mcpi_is_extra(f) ? 3 : 4;
+    if (!w && k->weight % MCPI_OTHER_KIND < MCPI_OTHER_KIND - 5) w = op == MCPI_KW_REQUIRED ? 4 : 3;
     k->weight += w;
 }
 

@@ -139,7 +139,12 @@ TEST(sentences)
           "{\"n\":\"x\",\"k\":\"a\"}", "$.n: \"x\" is not a number (alternative 1 of 2)\n" },
         { "{\"oneOf\":[{\"properties\":{\"k\":{\"const\":\"a\"},\"n\":{\"type\":\"number\"}}},{\"properties\":{\"k\":{\"const\":\"b\"}},\"required\":[\"m\"]}]}",
           "{\"n\":\"x\",\"k\":\"c\"}", "$.k: \"c\" is not \"a\" (alternative 1 of 2)\n$.k: \"c\" is not \"b\" (alternative 2 of 2)\n" },
-        { "{\"oneOf\":[{\"minimum\":1},{\"maximum\":9},{\"type\":\"string\"}]}", "5", "$: 5 fits 2 of the alternatives of oneOf, and may fit only one: 0, 1\n" },
+        { "{\"oneOf\":[{\"minimum\":1},{\"maximum\":9},{\"type\":\"string\"}]}", "5", "$: 5 fits 2 of the alternatives of oneOf, and may fit only one: 1, 2\n" },
+        /* the alternative whose keys are there is the one that was meant */
+        { "{\"anyOf\":[{\"properties\":{\"card\":{\"type\":\"string\"}},\"required\":[\"card\"]},{\"required\":[\"iban\"]}]}", "{\"card\":1}", "$.card: 1 is not a string (alternative 1 of 2)\n" },
+        { "{\"anyOf\":[{\"required\":[\"path\"]},{\"properties\":{\"url\":{\"pattern\":\"^https\"}},\"required\":[\"url\"]}]}", "{\"url\":\"x\"}",
+          "$.url: \"x\" does not match the pattern \"^https\" (alternative 2 of 2)\n" },
+        { "{\"properties\":{\"a\":true},\"unevaluatedProperties\":false}", "{\"x\":1,\"a\":1,\"y\":2}", "$: \"x\" is not allowed here\n$: \"y\" is not allowed here\n" },
         { "{\"anyOf\":[{\"minimum\":7},{\"type\":\"string\"}]}", "5", "$: 5 is under the minimum 7 (alternative 1 of 2)\n" },
         { "{\"items\":{\"anyOf\":[{\"anyOf\":[{\"type\":\"null\"},{\"type\":\"string\"}]},{\"minimum\":3}]}}", "[2]", "$[0]: 2 is none of: null, a string (alternative 1 of 2)\n"
           "$[0]: 2 is under the minimum 3 (alternative 2 of 2)\n" },
