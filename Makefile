@@ -2,7 +2,7 @@
 #
 #   make            the examples, among them the command build/mcp
 #   make demo       a client talks to a server, in some seconds
-#   make test       all that needs only a C compiler; one or two minutes
+#   make test       all that needs only a C compiler; about a minute
 #   make check      all that can run here; prints a line for each thing that is missing
 #   make check-...  one of them: compile budget asan msan m32 s390x valgrind analyze json-suite schema-suite sanitize patterns faults names peers
 #   make fuzz       libFuzzer on JSON, patterns, framing, server, client, and both over descriptors, FUZZ_SECONDS (60) each; needs clang

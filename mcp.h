@@ -464,13 +464,14 @@ typedef struct mcp_schema mcp_schema;
 MCP_API const mcp_schema *mcp_schema_compile(mcp_arena *a, const mcp_json *schema, const char **why);
 /* What the schema says and is not enforced, a line each, with its place and why: patterns with look-around, back-references
    or properties of characters other than letters, marks and numbers, patterns that are malformed or too large. The
-   first 100, and how many more there are; "" if there is nothing. Never NULL. */
+   first 100, and how many more there are; "" if there is nothing. Never NULL; lives as long as the schema. */
 MCP_API const char *mcp_schema_notes(const mcp_schema *s);
-/* Does the value fit? MCP_OK; MCP_ERR_INVALID; MCP_ERR_LIMIT: it could not be told within 1,000,000 steps and 256 for
-   each part of the value, or schemas nest over 4,000 deep, as they do without end in one that refers to itself;
-   MCP_ERR_MEMORY; MCP_ERR_ARGUMENT: s or value is NULL. `scratch` is given back as it was, but for the memory that it
-   has then; a second check of the kind needs no more. `errors` (NULL: the verdict alone, which is quicker) gets an array
-   of at most max_errors (0: 10) objects, none if it fits, in the terms of JSON Schema's output format:
+/* Does the value fit? MCP_OK; MCP_ERR_INVALID; MCP_ERR_LIMIT: it could not be told within 1,000,000 steps plus 256 for
+   each value in it, or schemas nest over 4,000 deep, as they do without end in one that refers to itself;
+   MCP_ERR_MEMORY; MCP_ERR_ARGUMENT: s, value or scratch is NULL. `scratch`, which may be the schema's arena, keeps what
+   it holds and may have more memory afterwards; a second check of the kind needs no more. `errors` (NULL: the verdict
+   alone, which is quicker) gets, as its next value, an array of at most max_errors (0 and less: 10; at most 1,000)
+   objects, none if it fits, in the terms of JSON Schema's output format:
        {"instanceLocation": "/items/3/count", "keywordLocation": "/properties/items/items/properties/count/maximum",
         "error": "$.items[3].count: 7 is over the maximum 5"}
    Numbers are compared by their text, exactly; exponents over 10^15 count as that. Of equal keys the last one is
@@ -494,11 +495,11 @@ typedef enum mcp_profile {
 } mcp_profile;
 /* "generic", "openai", "openai-strict", ...; NULL: there is none of that number. Static. */
 MCP_API const char *mcp_profile_name(mcp_profile p);
-/* The profile of that name, or MCP_ERR_UNKNOWN. */
+/* The profile of that name, or MCP_ERR_UNKNOWN, which is negative. */
 MCP_API int         mcp_profile_find(const char *name);
 
 typedef struct mcp_fit_desc {
-    mcp_profile profile;
+    mcp_profile profile;                    /* what is none of them counts as MCP_GENERIC */
     bool   no_notes;                        /* descriptions stay as they are; else they get short notes on what the
                                                provider has no word for: "Range 1..5." */
     size_t max_description;                 /* code points of a description; 0: no limit. Cut late, between characters,
@@ -513,12 +514,13 @@ typedef struct mcp_fit mcp_fit;
 
 /* Writes `schema` (any JSON, also NULL), as profile d->profile (d NULL: MCP_GENERIC) takes it, as the next value of
    `out`. It is always an object schema with "properties". The same input gives the same bytes, and fitting the result
-   again changes nothing. NULL: no memory, or `out` has an error (see its status).
+   again changes nothing. `schema` is not needed afterwards. NULL: no memory, or `out` has an error (see its status).
    The result of a strict profile follows the rules of "strict": true, if the schema can be said so; see mcp_fit_strict.
    Needs memory for a while besides the arena, from the arena's allocator. */
 MCP_API const mcp_fit *mcp_schema_fit(mcp_arena *a, const mcp_json *schema, const mcp_fit_desc *d, mcp_writer *out);
-/* What was done and why, a line each: "#/properties/a: ...", with the JSON Pointer of the place; "" if nothing was.
-   At most 64 KiB; what is more is counted. */
+/* What a model does not see as it was written, and why, a line each: "#/properties/a: ...", with the JSON Pointer of the
+   place, before names were changed; "" if nothing. What says the same in other words has no line. At most 64 KiB; what
+   is more is counted. Lives as long as the fit. */
 MCP_API const char *mcp_fit_notes (const mcp_fit *f);
 /* May the result be sent with "strict": true? With other profiles than the two strict ones: never. When a strict
    profile cannot say the schema (an open map, a value of any type), the result is that of the profile without
@@ -527,7 +529,8 @@ MCP_API bool        mcp_fit_strict(const mcp_fit *f);
 /* Writes a model's arguments as the server wants them, as the next value of `out`: keys that were renamed get their
    names back at every depth, nulls that only strictness asked for are left out, JSON in a string becomes the value
    where the schema takes any value and the provider could only be told "string", and a root that is no object is
-   taken out of its wrapper. What does not fit the schema stays as it is. MCP_OK or the status of `out`. */
+   taken out of its wrapper. What does not fit the schema stays as it is; with f NULL, all of it. MCP_OK or the status of
+   `out`. */
 MCP_API int         mcp_schema_unfit(const mcp_fit *f, const mcp_json *args, mcp_writer *out);
 #endif /* MCP_NO_SANITIZE */
 
@@ -543,12 +546,13 @@ MCP_API int         mcp_schema_unfit(const mcp_fit *f, const mcp_json *args, mcp
 /* Writes it with its NUL to `dst`, of `cap` bytes (MCP_NAME_MAX + 1 always suffices), and returns its length; 0: it did
    not fit. NULL counts as "". */
 MCP_API size_t mcp_name_join (char *dst, size_t cap, const char *server, const char *tool);
-/* The two parts of such a name, to show them or to look at by a rule: *server is of *server_len bytes, *tool ends with
-   the name. They are what mcp_name_join has made of both; which tool is meant, only a table knows. false: the name is
-   not of this shape. The out-parameters may be NULL. */
+/* The two parts of such a name, to show them: *server is of *server_len bytes, *tool ends with the name. They are what
+   mcp_name_join has made of both; which tool is meant, only a table knows. false: the name is not of this shape. The
+   out-parameters may be NULL. */
 MCP_API bool   mcp_name_split(const char *name, const char **server, size_t *server_len, const char **tool);
 /* Does a name fit a pattern like mcp__git__*? A * stands for any bytes, also none; all else for itself. No name over
-   MCP_NAME_MAX bytes fits any. */
+   MCP_NAME_MAX bytes fits any. Several servers can have the same part in a name, and that of a long one is cut by the
+   length of its tools' names: what may be called is a question for mcp_name.server, not for a pattern. */
 MCP_API bool   mcp_name_match(const char *pattern, const char *name);
 
 /* The table that maps back: of any number of servers and tools, who is meant by a name. Names in it are distinct. Of
@@ -566,7 +570,7 @@ MCP_API const char     *mcp_names_add   (mcp_names *n, const char *server, const
 MCP_API size_t          mcp_names_remove(mcp_names *n, const char *server, const char *tool);
 /* Who is meant by a name that a model used. First the exact one. If there is none, upper and lower case count as the
    same, - as _, and the prefix mcp__ or mcp__{server}__ may be missing; then there has to be exactly one that fits.
-   It lives until it is removed. NULL: mcp_names_error says why, and which ones it could be. Never a guess. */
+   It lives until it is removed. NULL: mcp_names_error says why, and if several fit, which. Never a guess. */
 MCP_API const mcp_name *mcp_names_find  (mcp_names *n, const char *name);
 /* Why the last mcp_names_find found nothing, in a sentence that a model can use; "" if it found. Lives until the next.
    */
