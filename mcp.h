@@ -10627,7 +10627,7 @@ static bool mcpi_fit_keeps_default(const mcpi_fitter *f, const mcpi_fit_node *n,
     if (!mcpi_fit_typed(n) && mcpi_fit_cell(f, MCPI_F_ANYTHING) == 'r' && mcp_json_type(v) != MCP_JSON_STRING)
         return false;                       /* it will be a string */
     if (c != 'r') return c == 'k';
-    if (mcp_json_type(v) == MCP_JSON_NULL) return n->null || n->types == MCPI_T_NULL;
+    if (mcp_json_type(v) == MCP_JSON_NULL) return n->types == MCPI_T_NULL;      /* or null is a branch of its own */
     return !mcpi_is_container(v) && n->types && mcpi_fit_value_fits(n->types, v) && (!w || mcpi_fit_has_value(w, v));
 }
 

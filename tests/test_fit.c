@@ -228,6 +228,13 @@ TEST(notes)
     EQ_STR(mcp_fit_notes(NULL), "");
 }
 
+/* Null is a branch of its own there: a default of null fits no other. */
+TEST(a_default_fits_its_branch)
+{
+    EQ_STR(fitted(MCP_MOONSHOT, "{\"properties\":{\"p\":{\"type\":[\"string\",\"null\"],\"default\":null},\"q\":{\"type\":\"null\",\"default\":null}}}"),
+           "{\"type\":\"object\",\"properties\":{\"p\":{\"anyOf\":[{\"type\":\"string\"},{\"type\":\"null\"}]},\"q\":{\"type\":\"null\",\"default\":null}}}");
+}
+
 TEST(keys_and_the_way_back)
 {
     EQ_STR(fitted(MCP_ANTHROPIC, "{\"properties\":{\"$top\":{\"type\":\"integer\"},\"o\":{\"properties\":{\"gr\xC3\xB6\xC3\x9F" "e\":{\"type\":\"number\"}},\"required\":[\"gr\xC3\xB6\xC3\x9F" "e\"]}},\"required\":[\"$top\"]}"),
