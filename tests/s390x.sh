@@ -10,7 +10,7 @@ for a in "$@"; do [ "$before" = -o ] && out=$a; before=$a; done
 clang --target=s390x-linux-gnu -static "$@" || exit
 case " $* " in *" -c "*) exit;; esac
 mv "$out" "$out.s390x"
-printf '#!/bin/sh\nexec qemu-s390x-static -0 "$0" "$0.s390x" "$@"\n' >"$out"
+printf '#!/bin/sh\nexec qemu-s390x-static -0 "$0" "%s" "$@"\n' "$(realpath "$out.s390x")" >"$out"     # also through a link
 chmod +x "$out"
 EOF
 export CC="sh $BUILD/s390x/cc" SCALE=3

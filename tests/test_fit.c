@@ -491,6 +491,7 @@ int main(void)
     mcp_writer_init(&out, NULL, 0);
     mcp_writer_init(&back, NULL, 0);
     RUN(profiles);
+    RUN(a_default_fits_its_branch);
     RUN(roots);
     RUN(old_drafts);
     RUN(references);
