@@ -1126,7 +1126,8 @@ MCP_API const mcp_reply *mcp_client_call (mcp_client *c, const mcp_call *call);
    output. In the terms of a program:
 
        mcp_toolbox *b = mcp_toolbox_new(&(mcp_toolbox_desc){ .form = MCP_FORM_ANTHROPIC });
-       mcp_toolbox_add(b, "files", reply->result);             (of tools/list, per server, and again when it changes)
+       mcp_toolbox_add(b, "files", reply->result);             (of tools/list, per server, and again when it changes;
+                                                                one with several pages: gathered by mcp_call.each)
        mcp_toolbox_write(b, &request, "tools");
        ...                                                     (for each call in the model's answer:)
        mcp_tool_call k;
